@@ -16,6 +16,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
+import hyperslab.sessions
 import numpy as np
 import pyarrow as pa
 import pytest

@@ -284,7 +284,7 @@ def test_control_c_during_the_imports_of_the_command_prints_nothing() -> None:
         import sys, time
         class Slow:
             def find_spec(self, name, *_):
-                if name == "hyperslab.sources":
+                if name == "hyperslab.cli.menu":
                     print("importing", flush=True)
                     time.sleep(50)
         sys.meta_path.insert(0, Slow())

@@ -319,6 +319,32 @@ def test_one_object_that_is_wrong_leaves_the_others(run: pathlib.Path) -> None:
             view.table(table)
 
 
+def test_iterations_that_are_wrong_leave_the_others(run: pathlib.Path) -> None:
+    """Their arrays and tables are listed; a table that would lack the rows of an iteration is an error."""
+    with hs.open(run) as f:
+        before = {view.name: [array.name for array in view.arrays if array.step == 20] for view in f.models}["openpmd"]
+    with h5py.File(run, "r+") as f:
+        del f["data/0/particles"]
+        f["data/0/particles"] = [1.0]
+        f["data/30"], f["data/40"] = h5py.SoftLink("/gone"), [1.0]
+    view = hs.models.openpmd.open(run)
+    assert [array.name for array in view.arrays] == before and set(view.tables) >= {"particles_e-", "cells_B"}
+    assert set(view.omitted) >= {"/data/0/particles", "/data/30"} and {problem.object for problem in view.validate()} >= {"/data/0/particles", "/data/30"}
+    assert view.contents().num_rows > 0
+    with pytest.raises(hs.Error, match="meshes and particles are in groups"):
+        view.particles("e-")
+
+
+def test_groups_next_to_particles_are_no_species(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "beam.h5"
+    values = beamphysics(path, "/", "./", "beam")
+    with h5py.File(path, "r+") as f:
+        f["meta/text"], f["stray"] = "x", [1.0]
+    view = hs.models.openpmd.open(path)
+    assert view.tables == ["particles_beam"] and np.array_equal(view.particles("beam").to_pandas().weight, values["weight"] * 2)
+    assert "no species" in view.omitted["/meta"] and "not a species" in view.omitted["/stray"] and len(view.arrays) == len(values)
+
+
 def test_patches_that_do_not_have_each_particle_once_are_problems(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
     patches = "data/0/particles/e-/particlePatches"
 

@@ -433,3 +433,21 @@ def test_empty_text_before_other_text(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "x.h5") as f:
         assert f["text"].asstr()[:].tolist() == ["", "one", "", "two"] and f["numbers"][:].tolist() == [1, 2]
         assert f["more"].asstr()[:].tolist() == ["", ""] and f["last"].asstr()[:].tolist() == ["three"]
+
+
+def test_appended_rows_have_the_shape_of_rows(tmp_path: pathlib.Path) -> None:
+    """A single row is not repeated, as numpy's broadcasting would."""
+    path = tmp_path / "x.h5"
+    with hs.create(path) as f:
+        d = f.create_dataset("x", (0, 3), "f8", maxshape=(None, 3))
+        d.append([[1, 2, 3]])
+        for wrong in ([4, 5, 6], 7.0, [8], [[9]], np.zeros((2, 1)), np.zeros((1, 2, 3)), []):
+            with pytest.raises(TypeError, match="give rows of shape"):
+                d.append(wrong)
+            assert d.shape == (1, 3)
+        d.append(np.full((2, 3), 4.0))
+        rows = f.create_dataset("rows", (0,), [("a", "i4"), ("b", "f8", (2,))], maxshape=(None,))
+        rows.append([(1, (2.0, 3.0))])
+        rows.append(np.zeros(2, rows.dtype))
+    with h5py.File(path) as f:
+        assert f["x"][:].tolist() == [[1, 2, 3], [4, 4, 4], [4, 4, 4]] and f["rows"]["a"].tolist() == [1, 0, 0]

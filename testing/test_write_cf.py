@@ -153,8 +153,8 @@ def test_points_and_groups(tmp_path: pathlib.Path) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"feature_type": "section"}, "point, profile, timeSeries, trajectory"),
-    ({"representation": "ragged"}, "contiguous, indexed"),
+    ({"feature_type": "section"}, "unknown feature_type 'section'; expected 'point', 'profile', 'timeSeries', 'trajectory'"),
+    ({"representation": "ragged"}, "unknown representation 'ragged'; expected 'contiguous' or 'indexed'"),
     ({"instance": None}, "instance="),
     ({"feature_type": "point"}, "leave out"),
     ({"instance_columns": ["nowhere"]}, "0 columns 'nowhere'"),
@@ -174,6 +174,13 @@ def test_missing_texts_and_instances_are_refused(tmp_path: pathlib.Path) -> None
     for column, message in ((pa.array(["a", None]), "missing texts"), (pa.array([1.0, float("nan")]), "missing values"), (pa.array([[1], [2]]), "list<")):
         with pytest.raises(hs.InvalidInputError, match=message):
             cf.write_observations(tmp_path / "wrong.nc", pa.table({"cast": column}), "profile", instance="cast")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["PASS/FAIL", "", "trailing "])
+def test_names_of_columns_that_netcdf_does_not_have_are_refused(tmp_path: pathlib.Path, name: str) -> None:
+    with pytest.raises(hs.InvalidInputError, match="as the name of a variable"):
+        cf.write_observations(tmp_path / "wrong.nc", pa.table({"x": [1.0], name: [1.0]}), "point")
     assert list(tmp_path.iterdir()) == []
 
 

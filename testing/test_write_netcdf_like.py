@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import pathlib
 from typing import Any
 
@@ -258,6 +259,10 @@ def test_xarray_adds_to_our_files(tmp_path: pathlib.Path) -> None:
         ([[1, 2], [3, 4]], "one dimension"),
         ("a\0b", "NUL"),
         (np.datetime64("2000"), "datetime64"),
+        (None, "of the type NoneType"),
+        (["a", None], "of the type NoneType"),
+        ({"a": 1}, "of the type dict"),
+        (datetime.date(2000, 1, 1), "of the type date"),
     ],
 )
 def test_attributes_that_netcdf_has_not_are_refused(tmp_path: pathlib.Path, value: Any, words: str) -> None:

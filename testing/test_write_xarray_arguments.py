@@ -213,7 +213,7 @@ def test_encodings_are_kept_or_refused(tmp_path: pathlib.Path, where: str) -> No
 ATTRIBUTES = [None, np.bool_(True), {"a": 1}, {1}, object(), 1 + 2j, np.datetime64("2000"), pd.Timestamp("2000")]
 
 
-@pytest.mark.parametrize("value", ATTRIBUTES, ids=lambda value: "object" if type(value) is object else repr(value))
+@pytest.mark.parametrize("value", ATTRIBUTES, ids=lambda value: type(value).__name__)
 @pytest.mark.parametrize("place", ["dataset", "variable", "coordinate"])
 def test_attributes_that_xarray_refuses_are_refused(tmp_path: pathlib.Path, value: Any, place: str) -> None:
     dataset = example().assign_coords(x=np.arange(4))

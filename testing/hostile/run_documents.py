@@ -104,7 +104,7 @@ class Reading(run_graphs.Reading):
         out = self.path / "data" / "out.h5"
         self.attempt(lambda: repr(hs.open(out, threads=1)))
         self.attempt(lambda: self.read(hs.open(out, threads=1)["x"]))
-        self.attempt(lambda: hs.maintenance.verify(out))
+        self.attempt(lambda: hs.verify(out))
 
         def append() -> None:
             plan = hs.WritePlan(out, "append")
@@ -115,7 +115,7 @@ class Reading(run_graphs.Reading):
 
         self.attempt(append)
         self.attempt(lambda: hs.vacuum(out, hours=0, orphans=True))
-        self.attempt(lambda: hs.maintenance.fuse(out, self.path / "data" / "fused.h5"))
+        self.attempt(lambda: hs.fuse(out, self.path / "data" / "fused.h5"))
 
     def references(self) -> None:
         file = self.attempt(lambda: hs.open(self.path / "data" / "references.json", threads=1))

@@ -46,6 +46,26 @@ if case == "write":
     with hyperslab.mpi.write(comm, path, define=define, factor=2) as task:
         body(task)
     assert path.exists() or comm.Get_rank() != 0
+elif case == "mesh":
+    # Each process has some faces of all times; `plan` divides them, or the process does.
+    made: dict[str, object] = {}
+
+    def define_mesh(plan: hs.NetcdfPlan) -> None:
+        plan.create_dimension("time", 4)
+        made["mesh"] = hs.models.ugrid.define(plan, nodes=8, faces=100)
+        made["mesh"].create_data(plan, "t", "face", "f4", dims=["time"])
+
+    for name, writers in (("divided", {}), ("own", {"writers": None})):
+        with hyperslab.mpi.write(comm, path.with_name(f"{name}.nc"), define=define_mesh, netcdf=True, **writers) as task:
+            mesh = comm.bcast(made.get("mesh"))
+            own = slice(100 * rank // size, 100 * (rank + 1) // size) if writers else task.region("/t")[1]
+            values = np.arange(4)[:, None] * 1000.0 + np.arange(own.start, own.stop)
+            if rank % 2:
+                mesh.write(task, "face", own, t=values)
+            else:
+                for time in range(4):
+                    mesh.write(task, "face", own, at={"time": time}, t=values[time])
+            refused(hs.InvalidInputError, "is written over", lambda task=task, own=own: mesh.write(task, "face", own, t=np.zeros(own.stop - own.start)))
 elif case == "netcdf":
 
     def define_netcdf(plan: hs.NetcdfPlan) -> None:

@@ -82,6 +82,15 @@ def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     assert run.stdout.strip() == "(20000,) True", run.stderr
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_processes_write_their_faces_of_all_times(tmp_path: pathlib.Path, count: int) -> None:
+    done = mpiexec(count, "mesh", tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("divided", "own"):
+        with hs.open(tmp_path / f"{name}.nc") as f:
+            assert f["t"].dims == ("time", "mesh_nfaces") and (f["t"][:] == np.arange(4)[:, None] * 1000 + np.arange(100)).all()
+
+
 def test_processes_write_one_netcdf_file(tmp_path: pathlib.Path) -> None:
     done = mpiexec(3, "netcdf", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -62,7 +62,7 @@ def test_corrupt_and_missing_files_can_be_ignored(spark: Any, path: pathlib.Path
         kept = [row.x for row in read(spark, path, good).collect()]
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
-    assert kept[-10:] == list(range(10)) and len(kept) < 100_010
+    assert kept == list(range(10))
 
 
 def test_files_of_other_formats_can_be_ignored(spark: Any, tmp_path: pathlib.Path) -> None:

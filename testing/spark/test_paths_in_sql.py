@@ -91,7 +91,7 @@ def test_chunks_that_are_damaged_are_named_by_the_task(spark: Any, tmp_path: pat
         file.seek(place)
         file.write(bytes(16))
     frame = spark.read.format("hdf5").option("dataset", "/x").option("badRecordsPath", str(bad)).load(str(path))
-    assert frame.count() == 1000
-    assert frame.selectExpr("sum(x)").collect()[0][0] != sum(range(1000))
+    assert frame.count() == 0
+    assert frame.selectExpr("sum(x)").collect()[0][0] is None
     (record,) = [json.loads(found.read_text()) for found in (bad / "bad_files").glob("*.json")]
     assert record["path"] == str(path)

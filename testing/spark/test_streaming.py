@@ -8,6 +8,7 @@ import threading
 import time
 from typing import Any
 
+import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
@@ -136,6 +137,45 @@ def test_a_file_that_is_not_complete_is_read_when_it_is(spark: Any, folder: path
     finally:
         query.stop()
     assert flat(stream.batches) == [*range(250), *range(5000, 5040)]
+
+
+@pytest.mark.parametrize("first", [b"", b"<html>not yet</html>", b"\x89HDF"])
+def test_a_running_stream_waits_for_a_file_that_is_being_made(spark: Any, folder: pathlib.Path, first: bytes) -> None:
+    whole = folder / "whole.h5"
+    write(whole, 5000, 40)
+    stream = Run(spark, folder)
+    query = stream.start({"processingTime": "100 milliseconds"})
+    try:
+        query.processAllAvailable()
+        before = len(flat(stream.batches))
+        (folder / "in" / "run_3.h5").write_bytes(first)
+        (folder / "in" / "notes.txt").write_bytes(first or b"text")
+        query.processAllAvailable()
+        time.sleep(0.5)
+        assert query.isActive and len(flat(stream.batches)) == before
+        (folder / "in" / "run_3.h5").write_bytes(whole.read_bytes())
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    assert flat(stream.batches)[before:] == list(range(5000, 5040))
+
+
+def test_a_damaged_file_has_no_rows_in_a_stream(spark: Any, folder: pathlib.Path) -> None:
+    with h5py.File(folder / "in" / "run_3.h5", "w") as f:
+        f.create_dataset("x", data=np.arange(9000.0, 9100.0), maxshape=(None,), chunks=(10,), compression="gzip")
+        place = f["x"].id.get_chunk_info(7).byte_offset
+    with open(folder / "in" / "run_3.h5", "r+b") as file:
+        file.seek(place + 4)
+        file.write(b"\xff" * 8)
+    stream = Run(spark, folder, ignoreCorruptFiles="true", targetPartitionBytes="80")
+    assert [x for x in flat(stream.run()) if x >= 9000] == []
+
+
+def test_a_stream_as_sink_is_refused_by_name(spark: Any, folder: pathlib.Path) -> None:
+    stream = spark.readStream.format("hdf5").option("dataset", "/x").load(str(folder / "in"))
+    with pytest.raises(Exception, match="a stream cannot be written as hdf5: use foreachBatch"):
+        stream.writeStream.format("hdf5").option("checkpointLocation", str(folder / "other")).start(str(folder / "out.h5"))
+    assert not (folder / "out.h5").exists()
 
 
 def test_a_file_that_became_shorter_is_an_error(spark: Any, folder: pathlib.Path) -> None:

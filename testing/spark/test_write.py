@@ -380,7 +380,7 @@ def test_what_sql_cannot_write_is_an_error(spark: Any, tmp_path: pathlib.Path) -
             lambda: frame.writeTo("written.`out.h5`.x").append(),
             lambda: frame.writeTo("written.`out.h5`.x").overwrite(lit(True)),
         ):
-            with pytest.raises(Exception, match="does not support|not support|takes one column|the file defined a dataset"):
+            with pytest.raises(Exception, match="does not support|not support|takes one column|it is a dataset in the file"):
                 write()
         for create in (
             lambda: spark.sql("create table written.`out.h5`.y (x int)"),

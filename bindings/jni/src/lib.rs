@@ -5,6 +5,7 @@
 //! dereferencing a dangling pointer.
 
 mod aggregate;
+mod appending;
 mod boundary;
 mod exported;
 mod losses;

@@ -54,9 +54,10 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<
     guard(&mut env, |_| PLANNINGS.remove(planning).map(drop));
 }
 
-/// Describes the table: `{"schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes":
+/// Describes the table: `{"files": …, "schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes":
 /// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …]}`. `listSizes` has the list length of each column whose
-/// lists all have the same length. `omitted` has the members of the group that are not a column in any file.
+/// lists all have the same length. `omitted` has the members of the group that are not a column in any file. `files` is the number
+/// of files that were not skipped; a table of known columns may have none.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
@@ -69,7 +70,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let cancellation = PLANNINGS.find(planning)?;
         let files =
             plan_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
-        if files.done.is_empty() {
+        // A request for columns is that of a table whose columns are known.
+        if files.done.is_empty() && request.columns.is_none() {
             return Err(no_files_error(&files));
         }
         let schema = union(files.done.iter().map(|(index, (schema, ..))| (path_of(&request, *index), schema)), request.nonconforming)?;
@@ -96,6 +98,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             .collect();
         let omitted: Vec<_> = omitted.into_iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
         let answer = json!({
+            "files": files.done.len(),
             "schema": struct_type(&schema)?,
             "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)).saturating_sub(request.offset.unwrap_or(0)))?,
             "valueBytes": long(whole.value_bytes)?,
@@ -125,9 +128,11 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
     let array = guard(&mut env, |env| {
         let mut request = TableRequest::parse(&text(env, &request)?)?;
         let target_bytes = request.target_bytes.unwrap_or(TARGET_BYTES);
-        let policy = SplitPolicy::default().with_target_bytes(Some(target_bytes));
+        let policy = SplitPolicy::default().with_target_bytes(Some(if request.whole_files { u64::MAX } else { target_bytes }));
         let cancellation = PLANNINGS.find(planning)?;
-        if let Some(top) = request.top.clone() {
+        // A bound from a file that is then skipped would exclude rows of the others.
+        let may_skip_files = request.ignore_corrupt || request.ignore_missing;
+        if let Some(top) = request.top.clone().filter(|_| !may_skip_files) {
             request.bound = top_bound(&request, &top, &cancellation)?;
         }
         let mut files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy, request.order))?;
@@ -280,7 +285,12 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
             opened => opened?,
         };
         let planned = interruption::cancellable(cancellation, || {
-            plan_of(&opened, &scan_of(&scan, file), request.nonconforming, cancellation).and_then(|plan| plan.as_ref().map(&query).transpose())
+            let scan = scan_of(&scan, file);
+            let plan = plan_of(&opened, &scan, request.nonconforming, cancellation);
+            if request.ignore_corrupt {
+                require_whole_members(&plan, &opened, &scan, cancellation)?;
+            }
+            plan?.as_ref().map(&query).transpose()
         });
         match planned.map_err(with_file) {
             Ok(Some(answer)) => Ok(Ok(answer)),
@@ -303,6 +313,24 @@ fn plan_each_file<T: Send>(request: &TableRequest, cancellation: &Cancellation, 
         }
     }
     Ok(files)
+}
+
+/// Returns `Corrupt` if a member of the group would be a column if it were not damaged. A file with damage is skipped as a whole.
+/// A plan fails with `NotFound` if such a member is one of its columns.
+fn require_whole_members(plan: &Result<Option<Plan>>, file: &File, scan: &ScanRequest, cancellation: &Cancellation) -> Result<()> {
+    let all;
+    let plan = match plan {
+        Ok(plan) => plan.as_ref(),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            all = Plan::cancellable(std::slice::from_ref(file), &scan.clone().with_columns(None).with_predicate(None), cancellation).ok();
+            all.as_ref()
+        }
+        Err(_) => None,
+    };
+    match plan.and_then(|plan| plan.omitted().iter().find(|member| member.is_damaged)) {
+        Some(member) => Err(Error::corrupt(format!("the member {:?} {}", member.name, member.reason))),
+        None => Ok(()),
+    }
 }
 
 /// Threads that plan remote files: more than there are cores, because they mostly wait.

@@ -7,11 +7,13 @@ use hyperslab::write::{Commit, Fragment, Region, Task, WriteMode, WritePlan};
 use hyperslab::{Datatype, Error, HeapReference, Result, SessionOptions, new_session};
 use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JIntArray, JObjectArray, JString};
-use jni::sys::{jboolean, jbyteArray, jint, jlong};
+use jni::sys::{jboolean, jbyteArray, jint, jlong, jstring};
 
+use crate::appending::names_in_file;
 use crate::boundary::{bytes, guard, jni_error, text};
 use crate::losses::refuse_losses;
 use crate::moving::{check_replaceable, move_into, move_to};
+use crate::request::SessionRequest;
 use crate::table::Table;
 use crate::write_request::WriteRequest;
 
@@ -67,6 +69,28 @@ pub extern "system" fn Java_io_hyperslab_NativeWrite_plan<'local>(
         env.byte_array_from_slice(&plan.encode()?).map_err(jni_error)
     });
     plan.into_raw()
+}
+
+/// Returns the names that the columns of a request have in the table of `file` that they are appended to, as a JSON list. `file`
+/// is a path or an address; `options` (JSON) open it.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeWrite_namesInFile<'local>(
+    mut env: JNIEnv<'local>,
+    _: JClass<'local>,
+    file: JString<'local>,
+    request: JString<'local>,
+    is_case_sensitive: jboolean,
+    options: JString<'local>,
+) -> jstring {
+    let names = guard(&mut env, |env| {
+        let (path, request) = (text(env, &file)?, WriteRequest::parse(&text(env, &request)?)?);
+        let session = SessionRequest::parse(&text(env, &options)?)?.into_hdf5().session()?;
+        let in_file = |error: Error| error.in_file(&path);
+        let file = session.open(&path).map_err(in_file)?;
+        let names = names_in_file(&file, &request, is_case_sensitive != 0).map_err(in_file)?;
+        env.new_string(serde_json::json!(names).to_string()).map_err(jni_error)
+    });
+    names.into_raw()
 }
 
 /// Creates the folder that tasks write into. Returns the updated plan, whose tasks do not create the folder.

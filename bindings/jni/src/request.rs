@@ -35,6 +35,12 @@ impl SessionRequest {
         parse(json)
     }
 
+    /// The same, without the conventions of netCDF-4.
+    pub fn into_hdf5(mut self) -> Self {
+        self.format = Some("hdf5".to_owned());
+        self
+    }
+
     /// Creates the session. `InvalidInput` names an invalid option and its allowed values.
     pub fn session(&self) -> Result<Session> {
         self.counted_session(Arc::default())
@@ -212,6 +218,9 @@ pub(crate) struct TableRequest {
     pub ignore_corrupt: bool,
     #[serde(default)]
     pub ignore_missing: bool,
+    /// Whether all rows of a file are in one split, so that one task reads them.
+    #[serde(default)]
+    pub whole_files: bool,
     /// Whether the response includes the number of bytes that a partition reads from each file.
     #[serde(default)]
     pub placement: bool,

@@ -45,6 +45,15 @@ pub(crate) struct WriteRequest {
     chunk_rows: Option<u64>,
 }
 
+/// Where the columns of a table are stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In one dataset of this path: a single column, or records.
+    Dataset(String),
+    /// In datasets of the group of this path, which is empty for the root.
+    Group(String),
+}
+
 /// A dataset to create.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
@@ -58,20 +67,41 @@ impl WriteRequest {
         serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid write request: {e}")))
     }
 
+    fn fields(&self) -> &[Value] {
+        self.schema.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The names of the columns, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.fields().iter().map(|field| field.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()).collect()
+    }
+
+    /// Whether rows become elements of one compound dataset.
+    pub fn is_records(&self) -> bool {
+        self.layout == Some(Layout::Records)
+    }
+
+    /// Where the columns are stored.
+    pub fn place(&self) -> Place {
+        let path = self.dataset.trim_matches('/');
+        match (self.layout, self.fields().len()) {
+            (Some(Layout::Records), _) => Place::Dataset(if path.is_empty() { "table" } else { path }.to_owned()),
+            (None, 1) if !path.is_empty() => Place::Dataset(path.to_owned()),
+            _ => Place::Group(path.to_owned()),
+        }
+    }
+
     /// The datasets in the order of the columns. In the records layout, a single dataset with all columns as members.
     pub fn datasets(&self) -> Result<Vec<Written>> {
-        let fields = self.schema.get("fields").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let path = self.dataset.trim_matches('/');
+        let fields = self.fields();
         if fields.is_empty() {
             return Err(Error::invalid_input("the table has no columns"));
         }
-        if self.layout == Some(Layout::Records) {
-            let path = if path.is_empty() { "table" } else { path };
-            return Ok(vec![self.written(path.to_owned(), compound(fields)?, Vec::new())?]);
-        }
-        if let ([only], false, None) = (fields, path.is_empty(), self.layout) {
-            return Ok(vec![self.column(path.to_owned(), only)?]);
-        }
+        let path = match (self.place(), fields) {
+            (Place::Dataset(path), _) if self.is_records() => return Ok(vec![self.written(path, compound(fields)?, Vec::new())?]),
+            (Place::Dataset(path), [only, ..]) => return Ok(vec![self.column(path, only)?]),
+            (Place::Dataset(path) | Place::Group(path), _) => path,
+        };
         let columns = fields.iter().map(|field| {
             let name = field.get("name").and_then(Value::as_str).unwrap_or_default();
             if name.is_empty() || name.contains('/') || name == "." {
@@ -142,6 +172,11 @@ impl WriteRequest {
 }
 
 impl Written {
+    /// Names and values of the attributes.
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Creates the dataset in a task, which then writes its rows.
     pub fn define(&self, task: &mut Task) -> Result<()> {
         task.create_dataset(&self.path, self.definition.clone(), Extent::Rows)?;

@@ -24,6 +24,7 @@ pub use arrow::convert::to_container;
 pub use container::commit::{Commit, Committed};
 pub use container::definitions::Definitions;
 pub use container::fragment::{Fragment, WrittenDataset};
+pub use container::merge::datatype_name;
 pub use container::plan::{WriteMode, WritePlan};
 pub use container::record::SubfileRecord;
 pub use container::staged::{Staged, StagedBase};

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import atexit
+
+# It registers with `threading`, which refuses that once the process ends: then a module that a daemon thread imports would fail.
+import concurrent.futures.thread  # noqa: F401
 import contextlib
 import importlib
 import os

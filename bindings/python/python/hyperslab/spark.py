@@ -65,7 +65,6 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
         >>> spark = hs.spark.configure(SparkSession.builder.appName("mine")).getOrCreate()
     """
     require("Spark", "spark", "pyspark")
-    import pyspark
     from pyspark.sql import SparkSession
 
     if SparkSession.getActiveSession() is not None:
@@ -81,8 +80,8 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     for name in ("h5", "hdf5", "netcdf"):
         if f"spark.sql.catalog.{name}" not in builder._options:
             builder = builder.config(f"spark.sql.catalog.{name}", "io.hyperslab.spark.Hdf5Catalog")
-    if pyspark.__version__.startswith("3.") and "spark.sql.catalog.spark_catalog" not in builder._options:
-        # Spark 3.5 reads no tables of CREATE TABLE ... USING hdf5 by itself.
+    if "spark.sql.catalog.spark_catalog" not in builder._options:
+        # Spark 3.5 reads no tables of CREATE TABLE ... USING hdf5 by itself, and both would alter tables without their files.
         builder = builder.config("spark.sql.catalog.spark_catalog", "io.hyperslab.spark.Hdf5SessionCatalog")
     return builder
 

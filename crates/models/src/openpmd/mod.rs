@@ -12,14 +12,14 @@ mod species;
 
 use std::collections::BTreeSet;
 
-use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_array::{Error, Result};
 use hyperslab_reader::File;
 use hyperslab_scan::{Omitted, SegmentDefinition};
 
 use crate::budget::Budget;
 use crate::look::{Member, contradiction, no_table};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
-use series::{Iteration, iterations};
+use series::{Iteration, is_of_the_object, iterations, readable};
 
 /// The model.
 pub(crate) struct OpenPmd;
@@ -70,7 +70,7 @@ fn named(table: &str, species: &str) -> String {
 /// What was found; `None` if the object contradicts the standard, or holds what is not read. It does not take the others away.
 fn unless_wrong<T>(found: Result<T>) -> Result<Option<T>> {
     match found {
-        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::InvalidInput) => Ok(None),
+        Err(error) if is_of_the_object(&error) => Ok(None),
         found => found.map(Some),
     }
 }
@@ -120,7 +120,7 @@ impl Model for OpenPmd {
     }
 
     fn tables(&self, file: &File) -> Result<Vec<String>> {
-        Ok(tables(file, &iterations(file)?)?.into_iter().map(|(name, _)| name).collect())
+        Ok(tables(file, &readable(file)?.0)?.into_iter().map(|(name, _)| name).collect())
     }
 
     fn table(&self, file: &File, name: &str) -> Result<Vec<SegmentDefinition>> {
@@ -140,7 +140,7 @@ impl Model for OpenPmd {
 
     fn arrays(&self, file: &File) -> Result<Vec<NamedArray>> {
         let mut arrays = Vec::new();
-        for iteration in iterations(file)? {
+        for iteration in readable(file)?.0 {
             for (record, component) in components(file, &iteration)?.0 {
                 if component.constant.is_none() {
                     let name = if component.name.is_empty() { record } else { format!("{record}/{}", component.name) };
@@ -161,9 +161,10 @@ impl Model for OpenPmd {
         if !series::has_base_path(file)? && file.attributes(file.root())?.get(EXTERNAL_FIELDS).is_none() {
             note(Err(contradiction(file, "/", "there is no attribute basePath, so the file has no iterations")), "/");
         }
-        match iterations(file) {
+        match readable(file) {
             Err(error) => note(Err(error), "/"),
-            Ok(iterations) => {
+            Ok((iterations, wrong)) => {
+                wrong.into_iter().for_each(|error| note(Err(error), "/"));
                 for iteration in &iterations {
                     iteration.meshes.iter().for_each(|member| note(mesh::check(file, member), &member.path));
                     iteration.species.iter().for_each(|member| note(species::species(file, iteration, member).map(|_| ()), &member.path));
@@ -192,9 +193,11 @@ impl Model for OpenPmd {
         let inside: Vec<String> = series::names(file)?.into_iter().map(|(_, path)| path).collect();
         let root = file.links(file.root())?;
         let others = root.iter().map(|link| format!("/{}", link.name));
-        let outside = others.filter(|path| !inside.iter().any(|iteration| iteration == path || iteration.starts_with(&format!("{path}/"))));
+        let outside = others.filter(|path| !inside.iter().any(|iteration| iteration == "/" || iteration == path || iteration.starts_with(&format!("{path}/"))));
         let mut omitted: Vec<Omitted> = outside.map(|path| Omitted::new(path, "is in no iteration")).collect();
-        for iteration in unless_wrong(iterations(file))?.unwrap_or_default() {
+        let (iterations, wrong) = readable(file)?;
+        omitted.extend(wrong.into_iter().map(|error| Omitted::new(error.object().unwrap_or("/").to_owned(), error.message())));
+        for iteration in iterations {
             omitted.extend(components(file, &iteration)?.1);
             omitted.extend(iteration.without_records(file)?);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Omitted, Values};
@@ -113,43 +113,87 @@ fn members_below(file: &File, path: &str) -> Result<Vec<Member>> {
     }
 }
 
-/// The species in a group: its members, or the group itself if it has the records of particles, as openPMD-beamphysics writes it.
-fn species_in(file: &File, path: &str, meshes: Option<&str>) -> Result<Vec<Member>> {
+/// The species in a group: its members, or the group itself if it has the records of particles, as openPMD-beamphysics writes it. Next to meshes
+/// and other groups of an iteration, only groups with positions are species.
+fn species_in(file: &File, path: &str, is_iteration: bool) -> Result<Vec<Member>> {
     let found = members_below(file, path)?;
     if found.iter().any(|member| member.name == POSITION) {
         return Ok(optional(file, path)?.map(|group| Member { name: String::new(), ..group }).into_iter().collect());
     }
-    // Datasets are no species.
-    Ok(found.into_iter().filter(|member| member.dataset().is_none() && Some(member.name.as_str()) != meshes).collect())
+    let mut species = Vec::new();
+    for member in found {
+        // Datasets are no species.
+        let has_position = || optional(file, &join(&member.path, POSITION)).map(|position| position.is_some());
+        if member.dataset().is_none() && (!is_iteration || (member.group().is_some() && has_position()?)) {
+            species.push(member);
+        }
+    }
+    Ok(species)
+}
+
+/// Where the meshes and the particles of iterations are.
+struct Places {
+    meshes: Option<String>,
+    particles: Option<String>,
+    /// Of a missing `timeUnitSI`.
+    default_unit: Option<f64>,
+}
+
+impl Places {
+    fn of(file: &File) -> Result<Self> {
+        let attributes = file.attributes(file.root())?;
+        let default_unit = are_units_optional(file)?.then_some(1.0);
+        Ok(Self { meshes: text_of(&attributes, "meshesPath")?, particles: text_of(&attributes, "particlesPath")?, default_unit })
+    }
+
+    fn iteration(&self, file: &File, number: i64, path: String) -> Result<Iteration> {
+        let found = file.find(&path)?;
+        let attributes = attributes_at(&found, &path)?;
+        let meshes_place = self.meshes.as_ref().map(|place| below(&path, place));
+        let particles = self.particles.as_ref().map(|place| below(&path, place));
+        let first = |group: &String| group.strip_prefix(&path)?.trim_matches('/').split('/').next().filter(|name| !name.is_empty()).map(str::to_owned);
+        let meshes_group = meshes_place.as_ref().and_then(first);
+        let species = match &particles {
+            Some(place) => species_in(file, place, *place == path)?,
+            None => Vec::new(),
+        };
+        let meshes = match meshes_place {
+            // Where both are in the iteration itself, its members are species.
+            Some(place) if particles.as_ref() != Some(&place) => members_below(file, &place)?,
+            _ => Vec::new(),
+        };
+        Ok(Iteration { number, attributes, default_unit: self.default_unit, meshes, species, meshes_group, particles, path })
+    }
 }
 
 /// Every iteration, by number.
+///
+/// # Errors
+/// `Corrupt` if two have the same number, or an object is not what it should be.
 pub(crate) fn iterations(file: &File) -> Result<Vec<Iteration>> {
-    let attributes = file.attributes(file.root())?;
-    let (meshes, particles) = (text_of(&attributes, "meshesPath")?, text_of(&attributes, "particlesPath")?);
-    let default_unit = are_units_optional(file)?.then_some(1.0);
-    let one = |(number, path): (i64, String)| {
-        let found = file.find(&path)?;
-        let attributes = attributes_at(&found, &path)?;
-        let (of_meshes, of_particles) = (meshes.as_ref().map(|place| below(&path, place)), particles.as_ref().map(|place| below(&path, place)));
-        let first = |group: &String| group.strip_prefix(&path)?.trim_matches('/').split('/').next().filter(|name| !name.is_empty()).map(str::to_owned);
-        let meshes_group = of_meshes.as_ref().and_then(first);
-        let species = match &of_particles {
-            Some(place) => species_in(file, place, meshes_group.as_deref().filter(|_| *place == path))?,
-            None => Vec::new(),
-        };
-        let meshes = match of_meshes {
-            // Where both are in the iteration itself, its members are species.
-            Some(place) if of_particles.as_ref() != Some(&place) => members_below(file, &place)?,
-            _ => Vec::new(),
-        };
-        Ok(Iteration { number, attributes, default_unit, meshes, species, meshes_group, particles: of_particles, path })
-    };
-    let iterations = names(file)?.into_iter().map(one).collect::<Result<Vec<Iteration>>>()?;
-    if let Some([a, b]) = iterations.windows(2).find(|pair| matches!(pair, [a, b] if a.number == b.number)) {
-        return Err(contradiction(file, &b.path, format!("{} and {} are both iteration {}", a.path, b.path, a.number)));
+    let (iterations, mut wrong) = readable(file)?;
+    if wrong.is_empty() { Ok(iterations) } else { Err(wrong.swap_remove(0)) }
+}
+
+/// The iterations that can be read, by number, and what is wrong with the others.
+pub(crate) fn readable(file: &File) -> Result<(Vec<Iteration>, Vec<Error>)> {
+    let (places, mut iterations, mut wrong) = (Places::of(file)?, Vec::new(), Vec::new());
+    for (number, path) in names(file)? {
+        match places.iteration(file, number, path) {
+            Ok(iteration) => iterations.push(iteration),
+            Err(error) if is_of_the_object(&error) => wrong.push(error),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(iterations)
+    if let Some([a, b]) = iterations.windows(2).find(|pair| matches!(pair, [a, b] if a.number == b.number)) {
+        wrong.push(contradiction(file, &b.path, format!("{} and {} are both iteration {}", a.path, b.path, a.number)));
+    }
+    Ok((iterations, wrong))
+}
+
+/// Whether an error says what is wrong with an object, and so nothing about others.
+pub(crate) fn is_of_the_object(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::InvalidInput | ErrorKind::NotFound)
 }
 
 impl Iteration {
@@ -164,9 +208,11 @@ impl Iteration {
             }
         }
         let beside = self.particles.iter().map(|place| members_below(file, place)).collect::<Result<Vec<_>>>()?;
-        let is_nameless = self.species.iter().any(|species| species.name.is_empty());
-        let datasets = beside.into_iter().flatten().filter(|member| !is_nameless && member.dataset().is_some());
-        omitted.extend(datasets.map(|member| Omitted::new(member.path, "is a dataset, not a species")));
+        let is_known = |member: &Member| self.species.iter().any(|species| species.name.is_empty() || species.path == member.path);
+        for member in beside.into_iter().flatten().filter(|member| !is_known(member) && self.meshes_group.as_ref() != Some(&member.name)) {
+            let reason = if member.dataset().is_some() { "is a dataset, not a species" } else { "has no record position, so it is no species" };
+            omitted.push(Omitted::new(member.path, reason));
+        }
         Ok(omitted)
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use hyperslab_array::shown::shown;
-use hyperslab_array::{Dataspace, Datatype, Error, Result};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result};
 use hyperslab_columns::attribute_text;
 use hyperslab_formats::{Attributes, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
@@ -19,12 +19,14 @@ pub struct Omitted {
     pub name: String,
     /// Why it is not a column, as the predicate of a sentence about the name: `is a group`.
     pub reason: String,
+    /// Whether it is damaged: it would be a column of a whole file.
+    pub is_damaged: bool,
 }
 
 impl Omitted {
     /// `name`, which is not a column for this reason.
     pub fn new(name: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { name: name.into(), reason: reason.into() }
+        Self { name: name.into(), reason: reason.into(), is_damaged: false }
     }
 }
 
@@ -104,10 +106,11 @@ pub(crate) fn choose(found: &Found, decode: bool, layout: Option<Layout>) -> Res
             Ok(Some(member)) => members.push(member),
             Ok(None) => {}
             Err(Unusable::Dataset(error)) => {
-                omitted.push(Omitted { name: link.name.clone(), reason: format!("cannot be a column: {}", error.message()) });
+                let reason = format!("cannot be a column: {}", error.message());
+                omitted.push(Omitted { is_damaged: error.kind() == ErrorKind::Corrupt, ..Omitted::new(link.name.clone(), reason) });
                 refused.push(error);
             }
-            Err(Unusable::Other(reason)) => omitted.push(Omitted { name: link.name.clone(), reason }),
+            Err(Unusable::Other(reason)) => omitted.push(Omitted::new(link.name.clone(), reason)),
         }
     }
     if members.is_empty() {
@@ -203,7 +206,7 @@ impl Rest {
         let omitted = &mut self.omitted;
         self.members.retain(|member| match reason(member) {
             Some(reason) => {
-                omitted.push(Omitted { name: member.name.to_owned(), reason });
+                omitted.push(Omitted::new(member.name.to_owned(), reason));
                 false
             }
             None => true,

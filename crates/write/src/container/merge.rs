@@ -198,7 +198,7 @@ impl MasterObject {
 }
 
 /// Short name of a datatype for messages.
-fn datatype_name(datatype: &Datatype) -> String {
+pub fn datatype_name(datatype: &Datatype) -> String {
     match datatype {
         Datatype::Integer { size, signed, .. } => format!("{}int{}", if *signed { "" } else { "u" }, size.saturating_mul(8)),
         Datatype::Float { size, .. } => format!("float{}", size.saturating_mul(8)),

@@ -14,13 +14,14 @@ from ..extras import require
 from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, required
+from ..objects.attributes import Empty
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..tables.table import Table
 from ..type_aliases import AnyArray, Path, Paths
 from ..writing import new_file as writing
 from ..writing.filters import check_filters
-from . import anndata_writing, sparse_rows
+from . import anndata_elements, anndata_writing, sparse_rows
 
 if TYPE_CHECKING:
     import pandas
@@ -79,10 +80,16 @@ class AnnData(ModelView):
                 continue
             if _CATEGORIES in (field.metadata or {}) and not pa.types.is_dictionary(field.type):
                 frame[field.name] = self._categorical(name, field)
+            elif pa.types.is_struct(field.type) and isinstance(self.file.get(f"{name}/{field.name}"), Dataset):
+                frame[field.name] = np.asarray(self.file[f"{name}/{field.name}"][...])  # complex numbers
             elif field.nullable and (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
                 kind = "boolean" if pa.types.is_boolean(field.type) else f"{'UI' if pa.types.is_unsigned_integer(field.type) else 'I'}nt{field.type.bit_width}"
                 frame[field.name] = table[field.name].to_pandas(types_mapper={field.type: pandas.api.types.pandas_dtype(kind)}.get)
         frame.index = index
+        # A column whose name the labels have, too, is the same array.
+        order = [str(column) for column in np.ravel(self.file[name].attrs.get("column-order", []))]
+        if label in order:
+            frame.insert(order.index(label), label, index.array)
         return frame
 
     def _categorical(self, frame: str, field: pa.Field) -> pandas.Categorical:
@@ -120,11 +127,13 @@ class AnnData(ModelView):
                 yield name, self.rows(name=place.lstrip("/")) if is_sparse else self.table(place.lstrip("/"), omitted="ignore")
             elif isinstance(member, Group):
                 kind = str(member.attrs["encoding-type"]) if "encoding-type" in member.attrs else "dict"
-                if kind != "dict":
-                    raise UnsupportedError(f"an element of the encoding {kind} in uns", self.file.filename, place)
-                yield name, dict(self._tree(place, (*above, group._number), tables))
+                yield name, dict(self._tree(place, (*above, group._number), tables)) if kind == "dict" else self._element(member, kind)
             else:
                 raise UnsupportedError(f"a {member.kind} in uns", self.file.filename, place)
+
+    def _element(self, group: Group, encoding: str) -> Any:
+        require("categories and missing values of AnnData", "pandas", "pandas")
+        return anndata_elements.read_element(group, encoding)
 
     def rows(self, rows: Any = slice(None), name: str = "X") -> scipy.sparse.csr_array | scipy.sparse.csc_array:
         """Reads rows of a sparse matrix that is stored by rows (CSR), or columns of one that is stored by columns (CSC). Needs SciPy.
@@ -183,13 +192,11 @@ def _increasing(rows: Any, major: int) -> AnyArray:
 def _value(dataset: Dataset) -> Any:
     """An array, or a single value of a dataset without dimensions; text as `str`."""
     values = dataset[()]
+    if isinstance(values, Empty) and str(dataset.attrs.get("encoding-type", "")) == "null":
+        return None
     if isinstance(values, bytes):
         return values.decode("utf-8", "replace")
-    if isinstance(values, np.ndarray) and values.dtype == object and values.size and isinstance(values.ravel()[0], bytes):
-        texts = np.empty(values.size, object)
-        texts[:] = [value.decode("utf-8", "replace") for value in values.ravel()]
-        return texts.reshape(values.shape)
-    return values
+    return anndata_elements.texts_of(values) if isinstance(values, np.ndarray) else values
 
 
 def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str, Any] | None = None, compression: Any = None, durable: bool = True) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import check_choice
 from ..errors import InvalidInputError
+from ..netcdf.types import checked_name
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
 from ..type_aliases import Path
 
@@ -136,6 +137,8 @@ class _Sampling:
             raise InvalidInputError(f"{self.feature_type} is written ragged in both ways only: leave out representation=")
         if both := set(self.of_instances) & set(self.of_profiles):
             raise InvalidInputError(f"{', '.join(sorted(both))}: a column of instances is not one of profiles, too")
+        for name in names:
+            checked_name(name, "variable")  # a slash would make a group
         for name in [*self.of_instances, *self.of_profiles, *self.coordinates, *self.attrs]:
             if names.count(name) != 1:
                 raise InvalidInputError(f"the table has {names.count(name)} columns {name!r}: its columns are {', '.join(names)}")

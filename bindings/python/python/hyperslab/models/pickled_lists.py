@@ -99,10 +99,9 @@ def object_array(pickled: bytes, known: Callable[[Any], Any] | None = None) -> A
     kind = dtype.arguments[0] if isinstance(dtype, Unpicklable) and isinstance(dtype.arguments, tuple) and dtype.arguments else None
     if kind not in ("O8", "O4", "O") or not isinstance(elements, list):
         raise UnsupportedError(f"a pickled array of {kind!r}, not of objects")
-    made = number if known is None else known
-    elements = [made(element) if isinstance(element, Unpicklable) else element for element in elements]
+    elements = [(known or number)(element) if isinstance(element, (Unpicklable, tuple, list, dict)) else element for element in elements]
     for element in elements:
-        if isinstance(element, Unpicklable) or (known is None and not isinstance(element, _ELEMENTS)) or isinstance(element, (list, tuple, dict)):
+        if not isinstance(element, _ELEMENTS) and (known is None or _is_unknown(element)):
             raise UnsupportedError(f"a pickled array with {element!r} in it: only texts, numbers, bytes and None are read")
     if (
         not isinstance(shape, tuple)
@@ -114,8 +113,17 @@ def object_array(pickled: bytes, known: Callable[[Any], Any] | None = None) -> A
     return np.fromiter(elements, object, len(elements)).reshape(shape)
 
 
-def number(element: Unpicklable) -> Any:
+def _is_unknown(value: Any) -> bool:
+    """Whether an object that was not made is in a value."""
+    if isinstance(value, (list, tuple)):
+        return any(map(_is_unknown, value))
+    return isinstance(value, Unpicklable) or (isinstance(value, dict) and any(map(_is_unknown, (*value, *value.values()))))
+
+
+def number(element: Any) -> Any:
     """A scalar of numpy, which is its dtype with its bytes, or bytes; else the element as it is."""
+    if not isinstance(element, Unpicklable):
+        return element
     arguments = element.arguments
     if element.name == "_codecs.encode":
         return encoded_bytes(element)

@@ -49,6 +49,8 @@ class NetcdfAttributes(NewAttributes):
                 self._writer.set_attribute(self._path, name, *fixed_text(text, what))
                 return
         given = np.asarray(value, dtype=None if dtype is str else dtype)
+        if given.dtype.kind == "O" and (other := [item for item in given.ravel().tolist() if not isinstance(item, (str, bytes))]):
+            raise UnsupportedError(f"{what}: netCDF has no attribute of the type {type(other[0]).__name__}; give numbers or text")
         if given.dtype.kind == "S":
             given = np.char.decode(given, "utf-8")
         if given.ndim > 1:

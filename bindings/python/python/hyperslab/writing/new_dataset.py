@@ -165,18 +165,35 @@ class NewDataset:
         self._writer.resize(self._path, new)
 
     def append(self, values: Any) -> None:
-        """Appends rows along the first dimension, which must be resizable.
+        """Appends rows along the first dimension, which must be resizable. If that fails, the shape is as before.
 
         Args:
-            values: The values; their first dimension is the one that grows.
+            values: The values; their first dimension is the one that grows, their other extents are those of the dataset.
+
+        Raises:
+            InvalidTypeError: The values have another shape.
 
         Example:
             >>> d.append(np.zeros((10, 3)))
         """
         before = self.shape
-        count = len(values)
+        count = self._rows_of(values, before)
         self.resize((before[0] + count, *before[1:]))
-        self[before[0] : before[0] + count] = values
+        try:
+            self[before[0] : before[0] + count] = values
+        except BaseException:
+            self.resize(before)
+            raise
+
+    def _rows_of(self, values: Any, shape: tuple[int, ...]) -> int:
+        """The number of rows that values have. A single row is not repeated along a dimension that it lacks."""
+        kind = self._datatype["class"]
+        if isinstance(values, np.ndarray) or kind not in ("compound", "sequence"):
+            given = np.shape(values)
+            given = given[: len(given) - (len(self._datatype["shape"]) if kind == "array" else 0)]
+            if not shape or given[1:] != shape[1:] or not given:
+                raise InvalidTypeError(f"values of shape {given} appended to shape {shape}: give rows of shape {shape[1:]}", object=self.name)
+        return len(values)
 
     def __setitem__(self, key: Any, values: Any) -> None:
         """Writes a selection: slices, lists of indexes and masks, as in numpy. Field names in the key (`d["a", 0:3]`) restrict it

@@ -65,6 +65,22 @@ public final class FileWrite {
   }
 
   /**
+   * Compares the columns of a request with those of the table that a file has, to which rows are to be added.
+   *
+   * @param file path or address of a file that exists
+   * @param request JSON: dataset, layout, schema, compression
+   * @param isCaseSensitive whether names that differ in case are different columns
+   * @param sessionOptions JSON: threads, limits, file systems
+   * @return JSON list of the names that the columns have in the file, in the order of the request
+   * @throws ConflictException if the request or the file lacks a column, if a column has another type, or if those of the file
+   *     have different lengths
+   */
+  public static String namesInFile(
+      String file, String request, boolean isCaseSensitive, String sessionOptions) {
+    return NativeWrite.namesInFile(file, request, isCaseSensitive, sessionOptions);
+  }
+
+  /**
    * Creates the folder that tasks write into. Tasks of {@link #plan} do not create it from now on, so {@link #abort} can
    * be called while tasks are running: a task that starts later fails with a {@link CancelledException}.
    */

@@ -12,6 +12,9 @@ public final class NativeWrite {
 
   static native byte[] plan(String path, String mode, String replaceable);
 
+  static native String namesInFile(
+      String file, String request, boolean isCaseSensitive, String sessionOptions);
+
   static native byte[] beginPlan(byte[] plan);
 
   static native boolean commit(byte[] plan, byte[][] fragments);

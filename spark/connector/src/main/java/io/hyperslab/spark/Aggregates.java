@@ -39,7 +39,9 @@ final class Aggregates {
   /** The aggregates, or null if the reader cannot compute one of them exactly as Spark would. */
   static Aggregates of(Aggregation aggregation, Map<String, DataType> types, boolean sumFloats) {
     Aggregates aggregates = new Aggregates();
-    if (aggregation.groupByExpressions().length > 0) {
+    // Spark may fold every aggregate to a constant, such as the minimum of no column.
+    if (aggregation.groupByExpressions().length > 0
+        || aggregation.aggregateExpressions().length == 0) {
       return null;
     }
     for (AggregateFunc function : aggregation.aggregateExpressions()) {
@@ -113,6 +115,13 @@ final class Aggregates {
   /** The columns of the single row that each split returns. */
   StructType resultSchema() {
     return resultSchema;
+  }
+
+  /** The values over no rows: each count is 0, everything else is null. */
+  static Object[] ofNoRows(StructType resultSchema) {
+    return Arrays.stream(resultSchema.fields())
+        .map(field -> field.nullable() ? null : 0L)
+        .toArray();
   }
 
   /** The columns that the aggregates read. */

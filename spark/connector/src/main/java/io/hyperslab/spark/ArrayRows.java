@@ -257,7 +257,7 @@ public final class ArrayRows implements Serializable {
         session,
         "[]",
         "null",
-        false,
+        null,
         false,
         null);
     TaskContext task = TaskContext.get();

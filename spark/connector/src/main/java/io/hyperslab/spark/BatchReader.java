@@ -2,7 +2,6 @@ package io.hyperslab.spark;
 
 import io.hyperslab.ConflictException;
 import io.hyperslab.CorruptException;
-import io.hyperslab.HyperslabException;
 import io.hyperslab.NotFoundException;
 import io.hyperslab.SplitReader;
 import io.hyperslab.spark.vectors.Vectors;
@@ -20,6 +19,8 @@ import org.slf4j.LoggerFactory;
 /** Reads the splits of one partition in order. */
 final class BatchReader implements PartitionReader<ColumnarBatch> {
   private static final Logger LOG = LoggerFactory.getLogger(BatchReader.class);
+  /** The list of aggregates, as JSON, if rows are read. */
+  private static final String NO_AGGREGATES = "[]";
 
   private final SplitPartition partition;
   private final StructType readSchema;
@@ -29,7 +30,9 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final String session;
   private final String aggregates;
   private final String top;
-  private final boolean ignoreCorrupt;
+  /** Finds damaged files, which are skipped; null if damage is an error. */
+  private final FileCheck fileCheck;
+
   private final boolean ignoreMissing;
   /** Where damaged files are named, or null. */
   private final BadRecords badRecords;
@@ -59,7 +62,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       String session,
       String aggregates,
       String top,
-      boolean ignoreCorrupt,
+      FileCheck fileCheck,
       boolean ignoreMissing,
       BadRecords badRecords) {
     this.badRecords = badRecords;
@@ -69,7 +72,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     this.session = session;
     this.aggregates = aggregates;
     this.top = top;
-    this.ignoreCorrupt = ignoreCorrupt;
+    this.fileCheck = fileCheck;
     this.ignoreMissing = ignoreMissing;
   }
 
@@ -82,7 +85,10 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
             splits = partition.plan();
           }
           if (++splitIndex >= splits.length) {
-            return false;
+            return returnsAggregatesOfNoRows();
+          }
+          if (isDamaged()) {
+            continue;
           }
           open(splits[splitIndex]);
         }
@@ -102,12 +108,43 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
         splits = null;
         splitIndex = -1;
         pause(error);
-      } catch (CorruptException error) {
-        skip(error, ignoreCorrupt);
       } catch (NotFoundException error) {
-        skip(error, ignoreMissing && error.object() == null);
+        if (!ignoreMissing || error.object() != null) {
+          throw error;
+        }
+        LOG.warn("skipped a file because of ignoreMissingFiles: {}", error.getMessage());
+        closeReader();
       }
     }
+  }
+
+  /** Whether the file of the split is damaged. What {@link FileCheck} does not find is an error when it is read. */
+  private boolean isDamaged() {
+    String part = fileCheck == null ? null : partition.check(splitIndex);
+    if (part == null) {
+      return false;
+    }
+    try {
+      fileCheck.check(part, task);
+      return false;
+    } catch (CorruptException error) {
+      LOG.warn("skipped a file because of ignoreCorruptFiles: {}", error.getMessage());
+      if (badRecords != null) {
+        badRecords.add(error);
+      }
+      return true;
+    }
+  }
+
+  /** Spark adds up the partial results of all partitions; without any, a count would be null. */
+  private boolean returnsAggregatesOfNoRows() {
+    if (aggregates.equals(NO_AGGREGATES) || batches > 0) {
+      batch = null;
+      return false;
+    }
+    batch = Vectors.row(readSchema, Aggregates.ofNoRows(readSchema));
+    batches++;
+    return true;
   }
 
   /** Waits for an edit of the file to end. */
@@ -139,19 +176,6 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       // For Spark's input_file_name().
       InputFileBlockHolder.set(InputFile.uri(partition.file(splitIndex)), 0, -1);
     }
-  }
-
-  private void skip(HyperslabException error, boolean allowed) {
-    if (!allowed) {
-      throw error;
-    }
-    LOG.warn(
-        "skipped the rest of a split because of ignoreCorruptFiles or ignoreMissingFiles: {}",
-        error.getMessage());
-    if (badRecords != null && error instanceof CorruptException) {
-      badRecords.add(error);
-    }
-    closeReader();
   }
 
   @Override

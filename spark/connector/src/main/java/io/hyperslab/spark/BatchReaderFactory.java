@@ -19,7 +19,9 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   /** The first rows in a sort order that each split returns, as JSON; {@code null} for all rows. */
   private final String top;
 
-  private final boolean ignoreCorrupt;
+  /** Finds damaged files, which are skipped; null if damage is an error. */
+  private final FileCheck fileCheck;
+
   private final boolean ignoreMissing;
   /** Where damaged files are named, or null. */
   private final BadRecords badRecords;
@@ -32,7 +34,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
       String session,
       String aggregates,
       String top,
-      boolean ignoreCorrupt,
+      FileCheck fileCheck,
       boolean ignoreMissing,
       BadRecords badRecords,
       HadoopFiles hadoop) {
@@ -43,7 +45,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
     this.session = session;
     this.aggregates = aggregates;
     this.top = top;
-    this.ignoreCorrupt = ignoreCorrupt;
+    this.fileCheck = fileCheck;
     this.ignoreMissing = ignoreMissing;
   }
 
@@ -65,7 +67,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
         session,
         aggregates,
         top,
-        ignoreCorrupt,
+        fileCheck,
         ignoreMissing,
         badRecords);
   }

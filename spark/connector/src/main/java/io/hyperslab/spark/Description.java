@@ -20,6 +20,9 @@ final class Description {
   private static final int MAX_NAMED = 10;
 
   final StructType schema;
+  /** Whether every file was skipped, so that the table has no rows now, and {@link #schema} no columns. */
+  final boolean hasNoFiles;
+
   /** Number of rows after the predicates that metadata can resolve: an upper bound unless {@link #exact}. */
   final long rows;
 
@@ -37,9 +40,10 @@ final class Description {
   /** Members of the group that are not columns, each with the reason. */
   final List<String> omitted = new ArrayList<>();
 
-  private Description(JsonNode answer, ReadOptions options) {
+  private Description(JsonNode answer) {
     listSizes = answer.get("listSizes");
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
+    hasNoFiles = answer.get("files").asLong() == 0;
     rows = answer.get("rows").asLong();
     valueBytes = answer.get("valueBytes").asLong();
     exact = answer.get("exact").asBoolean();
@@ -48,17 +52,27 @@ final class Description {
         .get("omitted")
         .forEach(member ->
             omitted.add(member.get("name").asText() + " " + member.get("reason").asText()));
-    handleSkipped(answer, options);
   }
 
   static Description of(ObjectNode request, ReadOptions options) {
+    JsonNode answer = parse(Watch.planning(planning -> planning.describe(request.toString())));
+    handleSkipped(answer, options);
+    return new Description(answer);
+  }
+
+  /** The same for files that are tried again, so that skipping them is not reported as damage. */
+  static Description withoutReport(ObjectNode request) {
     return new Description(
-        parse(Watch.planning(planning -> planning.describe(request.toString()))), options);
+        parse(Watch.planning(planning -> planning.describe(request.toString()))));
   }
 
   /** The columns of a table: those of its files, then those of their folders. */
   static StructType columnsOf(ReadOptions options) {
-    List<InputFile> files = Files.of(options);
+    return columnsOf(options, Files.of(options));
+  }
+
+  /** The columns of a table of these files. */
+  static StructType columnsOf(ReadOptions options, List<InputFile> files) {
     FileCatalog catalog = options.catalog();
     List<InputFile> described = catalog == null ? files : catalog.representatives(files);
     return new PartitionFolders(files)

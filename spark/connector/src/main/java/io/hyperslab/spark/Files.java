@@ -252,13 +252,8 @@ final class Files {
     throw new NotFoundException("no such file or folder", path.toString(), null, null);
   }
 
-  /** As in Spark's own sources, names that begin with _ or . are hidden, except partitions such as {@code _year=2024}. */
   private static boolean isHidden(Path path) {
-    return isHidden(path.getFileName().toString());
-  }
-
-  static boolean isHidden(String name) {
-    return name.startsWith(".") || (name.startsWith("_") && !name.contains("="));
+    return HiddenNames.isHidden(path.getFileName().toString());
   }
 
   /** Whether a folder {@code a.h5.d} contains the subfiles of a file {@code a.h5}. */

@@ -86,8 +86,9 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     if (remoteRoot != null) {
       HadoopFiles hadoop = hadoop();
       List<String> names = hadoop.members(remoteRoot).stream()
-          .filter(
-              file -> !file.isFolder && isSupported(hadoop.firstBytes(file.address, HDF5.length)))
+          .filter(file -> !file.isFolder
+              && !HiddenNames.isHidden(file.name)
+              && isSupported(hadoop.firstBytes(file.address, HDF5.length)))
           .map(file -> file.name)
           .collect(Collectors.toList());
       return Files.natural(names).stream()
@@ -109,6 +110,9 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
 
   /** Checks the signature. A file with a user block can be read, but is not listed. */
   private static boolean isSupported(Path file) {
+    if (HiddenNames.isHidden(file.getFileName().toString())) {
+      return false;
+    }
     if (Files.isArrowContainer(file)) {
       return true;
     }
@@ -200,11 +204,13 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     properties.put("dataset", (group.equals("/") ? "" : group) + "/" + table.name());
     try {
       ReadOptions options = new ReadOptions(properties);
-      StructType schema = Description.of(options.request(Files.of(options)), options)
-          .withoutOmitted(options)
-          .schema;
+      List<InputFile> files = Files.of(options);
+      StructType schema =
+          Description.of(options.request(files), options).withoutOmitted(options).schema;
       boolean isOneArray = schema.length() == 2 && schema.fields()[1].name().equals(table.name());
-      return new Hdf5Table(schema, TablePartitions.NONE, properties, isOneArray);
+      Hdf5Table found = new Hdf5Table(schema, TablePartitions.NONE, properties, isOneArray);
+      found.files().put(options, files);
+      return found;
     } catch (NotFoundException error) {
       // A dataset of the same name takes precedence.
       String session = session(file(table.namespace()));
@@ -224,7 +230,11 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
     properties.put("path", file(new String[] {table.name()}));
     try {
       ReadOptions options = new ReadOptions(properties);
-      return new Hdf5Table(Description.columnsOf(options), TablePartitions.of(options), properties);
+      List<InputFile> files = Files.of(options);
+      Hdf5Table found = new Hdf5Table(
+          Description.columnsOf(options, files), TablePartitions.of(options, files), properties);
+      found.files().put(options, files);
+      return found;
     } catch (NotFoundException error) {
       if (table.name().indexOf('/') >= 0) {
         // A path, for which the reason says more than that there is no such table.

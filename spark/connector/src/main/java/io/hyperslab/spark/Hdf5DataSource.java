@@ -1,6 +1,8 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.UnsupportedException;
 import io.hyperslab.spark.writing.SaveModes;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -41,27 +43,52 @@ public class Hdf5DataSource
         || provider.equals(NetcdfDataSource.class.getName());
   }
 
+  /** The options and files of the table that is being loaded. Spark asks the same instance for its columns and for the table. */
+  private ReadOptions loaded;
+
+  private List<InputFile> files;
+  /** The columns that were inferred from these files. */
+  private StructType inferred;
+
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     Map<String, String> all = options.asCaseSensitiveMap();
-    return Description.columnsOf(
-        new ReadOptions(Hdf5Table.isInCatalog(all) ? Hdf5Table.forReading(all) : all));
+    loaded = new ReadOptions(Hdf5Table.isInCatalog(all) ? Hdf5Table.forReading(all) : all);
+    files = Files.of(loaded);
+    inferred = Description.columnsOf(loaded, files);
+    return inferred;
   }
 
   /** The columns that folders called {@code name=value} become; a table of these files is partitioned by them. */
   @Override
   public Transform[] inferPartitioning(CaseInsensitiveStringMap options) {
-    Map<String, String> all = Hdf5Table.forReading(options.asCaseSensitiveMap());
+    if (options.containsKey("checkpointlocation")) {
+      throw new UnsupportedException(
+          "a stream cannot be written as hdf5: use foreachBatch, and write each batch with mode(\"append\")");
+    }
     // A table that Spark manages has no path before it is created.
-    return options.containsKey("path") || options.containsKey("paths")
-        ? TablePartitions.of(new ReadOptions(all))
-        : TablePartitions.NONE;
+    if (!options.containsKey("path") && !options.containsKey("paths")) {
+      return TablePartitions.NONE;
+    }
+    ReadOptions read = new ReadOptions(Hdf5Table.forReading(options.asCaseSensitiveMap()));
+    if (!read.equals(loaded)) {
+      loaded = read;
+      files = TableFiles.ofExisting(read);
+    }
+    return files == null ? TablePartitions.NONE : TablePartitions.of(read, files);
   }
 
   @Override
   public Table getTable(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return new Hdf5Table(schema, partitioning, properties);
+    StructType columns = schema.equals(inferred) ? schema : Hdf5Table.declared(schema);
+    Hdf5Table table = new Hdf5Table(columns, partitioning, properties);
+    if (files != null) {
+      table.files().put(loaded, files);
+    } else if (Hdf5Table.isInCatalog(properties)) {
+      table.files().listExisting(new ReadOptions(table.readOptions()));
+    }
+    return table;
   }
 
   /** Writes a DataFrame: {@code df.write.format("hdf5").save("out.h5")}. */

@@ -65,6 +65,9 @@ final class Hdf5Scan
   /** Whether {@link FileMetadata} is read, which a column of the files may be called, too. */
   private final boolean readsFileMetadata;
 
+  /** The request for all columns of the table, by which files are checked; null if damage is an error. */
+  private final ObjectNode checkRequest;
+
   private InputPartition[] partitions;
 
   Hdf5Scan(
@@ -78,7 +81,9 @@ final class Hdf5Scan
       List<InputFile> files,
       Map<String, DataType> types,
       SortOrder[] order,
-      boolean readsFileMetadata) {
+      boolean readsFileMetadata,
+      ObjectNode checkRequest) {
+    this.checkRequest = checkRequest;
     this.readsFileMetadata = readsFileMetadata;
     this.partitionFilter = partitionFilter;
     this.files = files;
@@ -142,6 +147,8 @@ final class Hdf5Scan
     long step = Math.max(1, (target == null ? MAX_TARGET_BYTES : target) / rowBytes);
     List<InputPartition> planned = new ArrayList<>();
     Object[][] constants = constants(Collections.singletonList(file));
+    String check =
+        checkRequest == null ? null : FileCheck.partOf(file, "_row >= " + first, "_row < " + end);
     for (long start = first; start < end; start += Math.min(step, end - start)) {
       ObjectNode wanted = requestFor(file);
       ArrayNode predicates = (ArrayNode) wanted.get("predicates");
@@ -149,23 +156,26 @@ final class Hdf5Scan
       predicates.add("_row < " + (start + Math.min(step, end - start)));
       limitPartitions(1, Long.MAX_VALUE, wanted);
       wanted.put("placement", false);
-      planned.add(new SplitPartition(wanted.toString(), file.path, constants));
+      planned.add(new SplitPartition(wanted.toString(), file.path, constants, check));
     }
     return planned;
   }
 
-  /** The number of rows that a file has now, before any predicate. */
+  /** The number of rows that a file has now, before any predicate; -1 if it cannot be read yet. */
   long rowsOf(InputFile file) {
     ObjectNode wanted = requestFor(file);
     wanted.putArray("predicates");
-    return Description.of(wanted, options).rows;
+    // Skips files that are damaged, empty or of another format: a program may be writing them.
+    wanted.put("ignoreCorrupt", true);
+    Description found = Description.withoutReport(wanted);
+    return found.hasNoFiles ? -1 : found.rows;
   }
 
   private ObjectNode requestFor(InputFile file) {
     ObjectNode wanted = request.deepCopy();
     file.addTo(wanted.putArray("files"));
     // A file that cannot be read now is read by a later batch, whole.
-    wanted.put("ignoreCorrupt", false).put("ignoreMissing", false);
+    wanted.put("ignoreCorrupt", false).put("ignoreMissing", false).put("wholeFiles", false);
     return wanted;
   }
 
@@ -251,7 +261,10 @@ final class Hdf5Scan
   }
 
   private InputPartition[] plan() {
-    return files.isEmpty() ? new InputPartition[0] : plan(request, files);
+    InputPartition[] planned = files.isEmpty() ? new InputPartition[0] : plan(request, files);
+    return planned.length == 0 && !aggregates.isEmpty()
+        ? new InputPartition[] {SplitPartition.empty()}
+        : planned;
   }
 
   /** Plans the partitions of a request for {@code files}. */
@@ -291,7 +304,10 @@ final class Hdf5Scan
           splits,
           hosts,
           splitFiles.stream().map(file -> file.path).toArray(String[]::new),
-          constants(splitFiles)));
+          constants(splitFiles),
+          checkRequest == null
+              ? null
+              : splitFiles.stream().map(FileCheck::partOf).toArray(String[]::new)));
     }
     return planned.toArray(new InputPartition[0]);
   }
@@ -336,7 +352,7 @@ final class Hdf5Scan
         options.taskSession(isRemote),
         aggregates.request(),
         request.has("top") ? request.get("top").toString() : "null",
-        options.ignoreCorruptFiles(),
+        checkRequest == null ? null : new FileCheck(checkRequest, options.taskSession(isRemote)),
         options.ignoreMissingFiles(),
         options.badRecords(),
         isRemote ? options.hadoop() : null);

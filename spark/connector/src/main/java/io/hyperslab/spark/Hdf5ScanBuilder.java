@@ -64,9 +64,9 @@ final class Hdf5ScanBuilder
   private long[] counts;
   private Aggregates aggregates = Aggregates.none();
 
-  Hdf5ScanBuilder(StructType schema, ReadOptions options) {
+  Hdf5ScanBuilder(StructType schema, ReadOptions options, List<InputFile> files) {
     this.options = options;
-    this.files = Files.ofTable(options);
+    this.files = files;
     this.folders = new PartitionFolders(files);
     this.table = folders.mark(schema);
     this.partitionFilter = new PartitionFilter(folders, table);
@@ -188,6 +188,18 @@ final class Hdf5ScanBuilder
     return counted;
   }
 
+  /** The request that {@link FileCheck} extends by a file: all columns of the table. Null if damage is an error. */
+  private ObjectNode checkRequest() {
+    if (!options.ignoreCorruptFiles()) {
+      return null;
+    }
+    ObjectNode request = request(table);
+    request.put("ignoreCorrupt", false).put("ignoreMissing", false);
+    request.putArray("files");
+    request.putArray("predicates");
+    return request;
+  }
+
   /** Spark calls this only if every predicate was pushed down. */
   @Override
   public boolean pushAggregation(Aggregation aggregation) {
@@ -210,7 +222,8 @@ final class Hdf5ScanBuilder
   /** Whether the aggregates are counts of rows that follow from shapes. */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
-    if (aggregation.groupByExpressions().length > 0) {
+    if (aggregation.groupByExpressions().length > 0
+        || aggregation.aggregateExpressions().length == 0) {
       return false;
     }
     for (AggregateFunc function : aggregation.aggregateExpressions()) {
@@ -221,7 +234,26 @@ final class Hdf5ScanBuilder
     if (files.isEmpty()) {
       return true;
     }
-    return countRows().exact;
+    // Shapes do not tell which files are damaged inside.
+    if (options.ignoreCorruptFiles() || !countRows().exact) {
+      return false;
+    }
+    checkCounted(aggregation);
+    return true;
+  }
+
+  /** Checks that the files have the columns that are counted, without nulls, as the table's schema says. */
+  private void checkCounted(Aggregation aggregation) {
+    StructType columns = new StructType();
+    for (AggregateFunc function : aggregation.aggregateExpressions()) {
+      if (function instanceof Count) {
+        String name = ((NamedReference) ((Count) function).column()).fieldNames()[0];
+        columns = columns.add(table.apply(name));
+      }
+    }
+    if (!columns.isEmpty()) {
+      check(columns, Description.of(request(columns), options));
+    }
   }
 
   private boolean countsEveryRow(AggregateFunc function) {
@@ -282,7 +314,7 @@ final class Hdf5ScanBuilder
       readSchema = aggregates.columns();
       ObjectNode request = request(readSchema);
       Description described = Description.of(request, options);
-      check(described.schema);
+      check(readSchema, described);
       return new Hdf5Scan(
           aggregates.resultSchema(),
           request,
@@ -294,7 +326,8 @@ final class Hdf5ScanBuilder
           files,
           types,
           new SortOrder[0],
-          false);
+          false,
+          checkRequest());
     }
     ObjectNode request = request(readSchema);
     if (limit != null) {
@@ -307,7 +340,7 @@ final class Hdf5ScanBuilder
       request.set("top", top.request());
     }
     Description described = Description.of(request, options);
-    check(described.schema);
+    check(readSchema, described);
     return new Hdf5Scan(
         readSchema,
         request,
@@ -319,17 +352,22 @@ final class Hdf5ScanBuilder
         files,
         types,
         RowOrder.of(request, readsMetadataColumn(ROW), readsMetadataColumn(FILE)),
-        readsMetadataColumn(FileMetadata.NAME));
+        readsMetadataColumn(FileMetadata.NAME),
+        checkRequest());
   }
 
-  /** Checks the table's schema, which may come from a catalog or the user, against that of the files. */
-  private void check(StructType actual) {
-    for (StructField field : readSchema.fields()) {
+  /** Checks columns of the table, whose schema may come from a catalog or the user, against those of the files. */
+  private void check(StructType columns, Description described) {
+    if (described.hasNoFiles) {
+      return;
+    }
+    String where = " in the files, such as " + files.get(0).path;
+    for (StructField field : columns.fields()) {
       if (folders.folderName(field) != null || isFileMetadata(field.name())) {
         continue;
       }
       StructField found = null;
-      for (StructField candidate : actual.fields()) {
+      for (StructField candidate : described.schema.fields()) {
         found = candidate.name().equals(field.name()) ? candidate : found;
       }
       if (found == null) {
@@ -337,16 +375,16 @@ final class Hdf5ScanBuilder
           continue;
         }
         throw new InvalidInputException(
-            "column \"" + field.name() + "\" of the table is missing in the files");
+            "column \"" + field.name() + "\" of the table is missing" + where);
       }
       if (!found.dataType().catalogString().equals(field.dataType().catalogString())) {
         throw new InvalidInputException(
             "column \"" + field.name() + "\" is " + field.dataType().catalogString()
-                + " in the table and " + found.dataType().catalogString() + " in the files");
+                + " in the table and " + found.dataType().catalogString() + where);
       }
       if (found.nullable() && !field.nullable()) {
         throw new InvalidInputException(
-            "column \"" + field.name() + "\" can be null in the files, but not in the table");
+            "column \"" + field.name() + "\" can be null" + where + ", but not in the table");
       }
     }
   }

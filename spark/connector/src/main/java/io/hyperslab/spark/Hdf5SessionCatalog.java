@@ -1,5 +1,6 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.UnsupportedException;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -10,12 +11,13 @@ import org.apache.spark.sql.connector.catalog.DelegatingCatalogExtension;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * An extension of Spark's session catalog that can read tables created with {@code CREATE TABLE … USING hdf5}. Spark 3.5
- * stores such tables with their options, but reads only tables of its own sources. Spark 4 does not need this class.
+ * An extension of Spark's session catalog that can read tables created with {@code CREATE TABLE … USING hdf5}, which Spark 3.5
+ * stores with their options, but does not read, and that refuses to alter their columns.
  *
  * <pre>{@code
  * SparkSession.builder()
@@ -30,13 +32,46 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
     if (provider == null || !Hdf5DataSource.isProvider(provider)) {
       return table;
     }
+    if (table instanceof Hdf5Table) {
+      return table;
+    }
     Map<String, String> properties = new HashMap<>(table.properties());
     ReadOptions options = new ReadOptions(Hdf5Table.forReading(properties));
     Transform[] partitioning =
         table.partitioning().length > 0 ? table.partitioning() : TablePartitions.of(options);
     // A table created without columns has the columns that its files have now.
-    StructType schema = table.schema().isEmpty() ? Description.columnsOf(options) : table.schema();
-    return new Hdf5Table(schema, partitioning, properties);
+    StructType schema = table.schema().isEmpty()
+        ? Description.columnsOf(options)
+        : Hdf5Table.declared(table.schema());
+    Hdf5Table found = new Hdf5Table(schema, partitioning, properties);
+    found.files().listExisting(options);
+    return found;
+  }
+
+  /**
+   * Refuses changes of the columns, which the files of the table would not follow. Properties, comments and defaults are Spark's
+   * own.
+   */
+  @Override
+  public Table alterTable(Identifier identifier, TableChange... changes)
+      throws NoSuchTableException {
+    String provider = super.loadTable(identifier).properties().get(TableCatalog.PROP_PROVIDER);
+    boolean isOurs = provider != null && Hdf5DataSource.isProvider(provider);
+    for (TableChange change : changes) {
+      if (isOurs && changesColumns(change)) {
+        throw new UnsupportedException(
+            "ALTER TABLE " + identifier
+                + " that adds, drops, renames, moves or retypes columns is not supported, because it does not change the files: create another table with the columns");
+      }
+    }
+    return super.alterTable(identifier, changes);
+  }
+
+  private static boolean changesColumns(TableChange change) {
+    return change instanceof TableChange.ColumnChange
+        && !(change instanceof TableChange.UpdateColumnComment)
+        && !(change instanceof TableChange.UpdateColumnDefaultValue)
+        && !(change instanceof TableChange.UpdateColumnNullability);
   }
 
   @Override

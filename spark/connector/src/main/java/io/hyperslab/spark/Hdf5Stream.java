@@ -184,6 +184,10 @@ final class Hdf5Stream implements MicroBatchStream, SupportsTriggerAvailableNow 
         return before.rows;
       }
       long rows = scan.rowsOf(file);
+      if (rows < 0) {
+        LOG.warn("a file cannot be read yet, and is tried again: {}", file.path);
+        return read;
+      }
       known.put(file.path, new Known(length, modified, rows));
       return rows;
     } catch (ConflictException | CorruptException | NotFoundException error) {

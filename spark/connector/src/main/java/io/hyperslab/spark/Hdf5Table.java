@@ -40,6 +40,8 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
   private final Transform[] partitioning;
   /** The partition columns, whose values are the names of folders. */
   private final List<String> partitionColumns;
+  /** The files, which are listed once: a DataFrame keeps its table. */
+  private final TableFiles files;
 
   /**
    * @param properties options of the table; the options of a scan override them
@@ -62,6 +64,25 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
         ? TablePartitions.ofTable(schema, partitioning)
         : TablePartitions.names(schema, partitioning);
     this.partitioning = TablePartitions.of(partitionColumns);
+    this.files = new TableFiles(isInCatalog(properties));
+  }
+
+  /** The files of the table. */
+  TableFiles files() {
+    return files;
+  }
+
+  /** The properties that concern reading. */
+  Map<String, String> readOptions() {
+    return readOptions;
+  }
+
+  /**
+   * The columns of a schema from the user or a catalog. As in Spark's own sources, each may be null: Spark counts rows instead of
+   * the values of a column that it believes to have no nulls.
+   */
+  static StructType declared(StructType schema) {
+    return schema.asNullable();
   }
 
   /** Whether properties are those of a table in Spark's catalog, in which {@code TBLPROPERTIES} are next to options. */
@@ -199,6 +220,7 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-    return new Hdf5ScanBuilder(schema, new ReadOptions(readOptions, options.asCaseSensitiveMap()));
+    ReadOptions all = new ReadOptions(readOptions, options.asCaseSensitiveMap());
+    return new Hdf5ScanBuilder(schema, all, files.of(all));
   }
 }

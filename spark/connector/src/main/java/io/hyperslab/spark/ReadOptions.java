@@ -340,6 +340,9 @@ final class ReadOptions {
       request.put("order", text("order").toLowerCase(Locale.ROOT));
     }
     request.put("ignoreCorrupt", ignoreCorruptFiles());
+    // A task checks a file before it uses any of its rows, so several tasks of a file would check
+    // it several times.
+    request.put("wholeFiles", ignoreCorruptFiles());
     request.put("ignoreMissing", ignoreMissingFiles());
     request.set("session", session(InputFile.isAnyRemote(files)));
     ArrayNode predicates = request.putArray("predicates");

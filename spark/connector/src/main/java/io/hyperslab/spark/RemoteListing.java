@@ -142,7 +142,7 @@ final class RemoteListing {
         Set<String> names = names(members);
         for (HadoopEntry member : members) {
           if (matcher.matches(Paths.get(member.name))
-              && !Files.isHidden(member.name)
+              && !HiddenNames.isHidden(member.name)
               && !isContainer(member, names)) {
             if (isLast) {
               matched.add(member);
@@ -200,7 +200,7 @@ final class RemoteListing {
     all.sort((a, b) -> Files.compareNaturally(a.address, b.address));
     List<InputFile> found = new ArrayList<>();
     for (HadoopEntry file : all) {
-      if (!file.isFolder && !Files.isHidden(file.name) && files.accepts(file.name)) {
+      if (!file.isFolder && !HiddenNames.isHidden(file.name) && files.accepts(file.name)) {
         Map<String, String> folders = partitioned
             ? PartitionFolders.between(
                 Paths.get(pathOf(folder.address)), Paths.get(pathOf(file.address)))
@@ -221,7 +221,7 @@ final class RemoteListing {
       for (int end = within.indexOf('/', 1); end > 0; end = within.indexOf('/', end + 1)) {
         String name = within.substring(within.lastIndexOf('/', end - 1) + 1, end);
         String above = folder.address + within.substring(0, end);
-        if (Files.isHidden(name)
+        if (HiddenNames.isHidden(name)
             || (name.endsWith(".d")
                 && addresses.contains(above.substring(0, above.length() - 2)))) {
           return true;
@@ -243,7 +243,7 @@ final class RemoteListing {
     return members.stream()
         .anyMatch(member -> member.isFolder
             && PartitionFolders.isPartition(member.name)
-            && !Files.isHidden(member.name));
+            && !HiddenNames.isHidden(member.name));
   }
 
   /** Whether a path is a folder that has folders of partitions. */
@@ -258,8 +258,8 @@ final class RemoteListing {
     return entry != null
         && entry.isFolder
         && hadoop.members(entry.address).stream()
-            .allMatch(
-                member -> Files.isHidden(member.name) || PartitionFolders.isPartition(member.name));
+            .allMatch(member ->
+                HiddenNames.isHidden(member.name) || PartitionFolders.isPartition(member.name));
   }
 
   /** The error for a path without files: the reason, and what to do. */
@@ -269,7 +269,7 @@ final class RemoteListing {
     String why = "no such file or folder";
     if (entry != null && entry.isFolder) {
       HadoopEntry below = hadoop.members(address).stream()
-          .filter(member -> member.isFolder && !Files.isHidden(member.name))
+          .filter(member -> member.isFolder && !HiddenNames.isHidden(member.name))
           .min((a, b) -> a.name.compareTo(b.name))
           .orElse(null);
       why = below == null || recursive

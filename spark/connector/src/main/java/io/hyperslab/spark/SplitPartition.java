@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.InputPartition;
 
 /** The serialized splits that one task reads. */
 final class SplitPartition implements InputPartition {
-  private static final long serialVersionUID = 3L;
+  private static final long serialVersionUID = 4L;
 
   final byte[][] splits;
   private final String[] hosts;
@@ -13,28 +13,48 @@ final class SplitPartition implements InputPartition {
   private final String[] files;
   /** For each split, the values of the partition columns in Spark's internal representation; null if there are none. */
   private final Object[][] constants;
+  /** For each split, the part that {@link FileCheck} reads first; null if files are not checked. */
+  private final String[] checks;
   /** The request for the rows of one file that the task plans itself; null if the driver planned the splits. */
   private final String request;
 
-  SplitPartition(byte[][] splits) {
-    this(splits, new String[0], null, null);
+  /** No splits: the task returns no rows, or the aggregates over no rows. */
+  static SplitPartition empty() {
+    return new SplitPartition(new byte[0][]);
   }
 
-  SplitPartition(byte[][] splits, String[] hosts, String[] files, Object[][] constants) {
-    this(splits, hosts, files, constants, null);
+  SplitPartition(byte[][] splits) {
+    this(splits, new String[0], null, null, null);
+  }
+
+  SplitPartition(
+      byte[][] splits, String[] hosts, String[] files, Object[][] constants, String[] checks) {
+    this(splits, hosts, files, constants, checks, null);
   }
 
   /** Rows of a file that may grow before the task reads them, so that the task plans when it begins. */
-  SplitPartition(String request, String file, Object[][] constants) {
-    this(new byte[0][], new String[0], new String[] {file}, constants, request);
+  SplitPartition(String request, String file, Object[][] constants, String check) {
+    this(
+        new byte[0][],
+        new String[0],
+        new String[] {file},
+        constants,
+        check == null ? null : new String[] {check},
+        request);
   }
 
   private SplitPartition(
-      byte[][] splits, String[] hosts, String[] files, Object[][] constants, String request) {
+      byte[][] splits,
+      String[] hosts,
+      String[] files,
+      Object[][] constants,
+      String[] checks,
+      String request) {
     this.splits = splits;
     this.hosts = hosts;
     this.files = files;
     this.constants = constants;
+    this.checks = checks;
     this.request = request;
   }
 
@@ -55,6 +75,11 @@ final class SplitPartition implements InputPartition {
   /** The file of a split; null if not needed. */
   String file(int split) {
     return files == null ? null : files[isPlannedByTask() ? 0 : split];
+  }
+
+  /** The part that {@link FileCheck} reads before a split; null if files are not checked. */
+  String check(int split) {
+    return checks == null ? null : checks[isPlannedByTask() ? 0 : split];
   }
 
   /** The values of the partition columns for a split. */

@@ -56,13 +56,19 @@ final class TablePartitions {
   }
 
   static Transform[] of(List<String> names) {
-    return names.stream().map(Expressions::identity).toArray(Transform[]::new);
+    // Spark parses the name, which may have a dot.
+    return names.stream()
+        .map(name -> Expressions.identity("`" + name.replace("`", "``") + "`"))
+        .toArray(Transform[]::new);
   }
 
   /** The partition columns of a folder that exists; none for anything else. */
   static Transform[] of(ReadOptions options) {
-    return Files.isPartitioned(options)
-        ? of(new PartitionFolders(Files.ofTable(options)).names())
-        : NONE;
+    return Files.isPartitioned(options) ? of(options, Files.ofTable(options)) : NONE;
+  }
+
+  /** The same for a table with these files. */
+  static Transform[] of(ReadOptions options, List<InputFile> files) {
+    return Files.isPartitioned(options) ? of(new PartitionFolders(files).names()) : NONE;
   }
 }

@@ -76,6 +76,20 @@ public final class Vectors {
     return new ColumnarBatch(vectors, rows);
   }
 
+  /**
+   * A batch of one row.
+   *
+   * @param values a value for each field, in Spark's internal representation, or null
+   */
+  public static ColumnarBatch row(StructType schema, Object[] values) {
+    StructField[] fields = schema.fields();
+    ColumnVector[] vectors = new ColumnVector[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      vectors[i] = new ConstantVector(fields[i].dataType(), values[i], 1);
+    }
+    return new ColumnarBatch(vectors, 1);
+  }
+
   /** @param target the type to widen to: this method widens the items of lists, the caller the vector itself */
   private static ArrowVector vector(long schema, long array, long base, DataType target) {
     String format = CData.schemaFormat(schema);

@@ -57,16 +57,24 @@ final class HadoopBatch implements BatchWrite {
   HadoopBatch(WriteOptions options, StructType schema, String request) {
     this.options = options;
     this.schema = schema;
-    this.request = request;
     files = options.hadoop();
     output = new HadoopOutput(files);
     address = files.address(options.path());
     master = new HadoopMaster(files, address);
     base = master.state();
-    String mode = options.mode();
+    check();
+    // The state of the file is known: the commit fails if it changes after this check.
+    this.request = isAppending()
+        ? AppendedColumns.request(options, schema, address, files.sessionOptions())
+        : request;
+  }
+
+  /** Refuses what the mode does not allow. */
+  private void check() {
     if (!base.exists()) {
       return;
     }
+    String mode = options.mode();
     if (mode.equals("create")) {
       throw new ConflictException("there is a file of this name already", address, null, null);
     } else if (mode.equals("append") && base.commit == null) {

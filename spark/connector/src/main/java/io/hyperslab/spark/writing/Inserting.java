@@ -2,15 +2,18 @@ package io.hyperslab.spark.writing;
 
 import io.hyperslab.spark.hadoop.HadoopEntry;
 import io.hyperslab.spark.hadoop.HadoopFiles;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.write.SupportsTruncate;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
@@ -25,6 +28,10 @@ public final class Inserting implements SupportsTruncate {
   private static final String FILE = "data.h5";
 
   private final Map<String, String> options = new HashMap<>();
+  private final List<String> partitionColumns;
+  /** Whether the table is in Spark's catalog, which knows the names of its columns. */
+  private final boolean isInCatalog;
+
   private boolean truncates;
 
   /**
@@ -45,6 +52,8 @@ public final class Inserting implements SupportsTruncate {
    * @param partitionColumns names of the columns whose values are the names of folders
    */
   public Inserting(String path, Map<String, String> properties, List<String> partitionColumns) {
+    this.partitionColumns = partitionColumns;
+    isInCatalog = properties.containsKey(TableCatalog.PROP_PROVIDER);
     properties.forEach((name, value) -> {
       boolean isPrefixed = name.toLowerCase(Locale.ROOT).startsWith("option.");
       String given = isPrefixed ? name.substring("option.".length()) : name;
@@ -61,6 +70,20 @@ public final class Inserting implements SupportsTruncate {
     }
     if (!partitionColumns.isEmpty()) {
       WriteOptions.putList(WriteOptions.PARTITIONS, partitionColumns, options);
+    }
+  }
+
+  /** A single column becomes the dataset, which would have another name than the column: then it is put into a group. */
+  private void nameOnlyColumn(String[] columns) {
+    List<String> stored = Arrays.stream(columns)
+        .filter(column -> partitionColumns.stream().noneMatch(column::equalsIgnoreCase))
+        .collect(Collectors.toList());
+    String dataset = options.getOrDefault("dataset", "/").replaceAll("/+$", "");
+    if (isInCatalog
+        && stored.size() == 1
+        && !options.containsKey("layout")
+        && !stored.get(0).equals(dataset.substring(dataset.lastIndexOf('/') + 1))) {
+      options.put("layout", "columns");
     }
   }
 
@@ -92,8 +115,10 @@ public final class Inserting implements SupportsTruncate {
     return new V1Write() {
       @Override
       public InsertableRelation toInsertableRelation() {
-        return (Dataset<Row> data, boolean overwrite) ->
-            SaveModes.save(overwrite ? SaveMode.Overwrite : mode, options, data);
+        return (Dataset<Row> data, boolean overwrite) -> {
+          nameOnlyColumn(data.columns());
+          SaveModes.save(overwrite ? SaveMode.Overwrite : mode, options, data);
+        };
       }
 
       @Override

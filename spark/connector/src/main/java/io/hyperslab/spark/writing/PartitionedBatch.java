@@ -3,6 +3,8 @@ package io.hyperslab.spark.writing;
 import io.hyperslab.ConflictException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.IoException;
+import io.hyperslab.spark.ExistingTable;
+import io.hyperslab.spark.HiddenNames;
 import java.io.IOException;
 import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
@@ -24,6 +26,7 @@ import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -45,19 +48,67 @@ final class PartitionedBatch implements BatchWrite {
   PartitionedBatch(WriteOptions options, StructType schema, String request) {
     this.options = options;
     this.schema = schema;
-    this.request = request;
-    partitionColumns = options.partitionColumns();
     folder = Paths.get(options.path());
     // Readers skip names that begin with "_".
     staging = folder.resolve(WRITING + UUID.randomUUID());
     overwrites = options.mode().equals("overwrite");
+    partitionColumns = options.partitionColumns();
+    check();
+    boolean isKept = !overwrites || options.replacedFolders() != null;
+    ExistingTable existing = isKept ? new ExistingTable(folder.toString()) : null;
+    this.request = isKept && existing.hasFiles() ? requestFor(existing) : request;
+  }
+
+  /** Refuses folders that readers would skip, and a file in the place of the folder. */
+  private void check() {
+    for (String name : partitionColumns) {
+      if (HiddenNames.isHidden(name + "=")) {
+        throw new InvalidInputException("partitionBy(\"" + name
+            + "\") would write folders that readers skip: rename the column");
+      }
+    }
+    if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS) && !Files.isDirectory(folder)) {
+      throw new ConflictException(
+          "partitionBy writes a folder, but there is a file", folder.toString(), null, null);
+    }
+  }
+
+  /** The request for files that form a table with those that stay. */
+  private String requestFor(ExistingTable existing) {
+    if (!existing.partitionColumns().equals(partitionColumns)) {
+      throw new ConflictException(
+          "the rows are partitioned by " + partitionColumns + ", and the files by "
+              + existing.partitionColumns(),
+          existing.anyFile(),
+          null,
+          null);
+    }
+    return AppendedColumns.request(options, schema, existing.anyFile(), "{}");
+  }
+
+  /** The names of the folders: those of {@code partitionBy}, or those of the folders to which files are added. */
+  static List<String> folderNames(List<String> partitionColumns, String folder, boolean isAdded) {
+    ExistingTable existing = isAdded ? new ExistingTable(folder) : null;
+    if (existing == null || !existing.hasFiles()) {
+      return partitionColumns;
+    }
+    List<String> names = existing.partitionColumns();
+    return partitionColumns.stream()
+        .map(given ->
+            names.stream().filter(name -> isSame(name, given)).findFirst().orElse(given))
+        .collect(Collectors.toList());
+  }
+
+  /** Whether two names are those of one column by Spark's rule. */
+  private static boolean isSame(String a, String b) {
+    return SQLConf.get().caseSensitiveAnalysis() ? a.equals(b) : a.equalsIgnoreCase(b);
   }
 
   /** The rows with the partition columns as texts at the end, each Spark partition sorted by them. */
   static Dataset<Row> withTexts(Dataset<Row> data, List<String> partitionColumns) {
     List<Column> columns = new ArrayList<>();
     for (String name : data.columns()) {
-      if (!partitionColumns.contains(name)) {
+      if (partitionColumns.stream().noneMatch(partition -> isSame(partition, name))) {
         columns.add(column(name));
       }
     }
@@ -66,7 +117,7 @@ final class PartitionedBatch implements BatchWrite {
     }
     List<Column> texts = new ArrayList<>();
     for (String name : partitionColumns) {
-      if (!Arrays.asList(data.columns()).contains(name)) {
+      if (Arrays.stream(data.columns()).noneMatch(column -> isSame(column, name))) {
         throw new InvalidInputException("partitionBy names the column \"" + name
             + "\", which is not one of " + String.join(", ", data.columns()));
       }
@@ -85,10 +136,6 @@ final class PartitionedBatch implements BatchWrite {
   public DataWriterFactory createBatchWriterFactory(PhysicalWriteInfo info) {
     boolean records = options.records();
     boolean nullsAreNan = options.nullsAreNan();
-    if (Files.exists(folder, LinkOption.NOFOLLOW_LINKS) && !Files.isDirectory(folder)) {
-      throw new ConflictException(
-          "partitionBy writes a folder, but there is a file", folder.toString(), null, null);
-    }
     FolderCommit.finish(folder);
     if (overwrites) {
       replaced();
@@ -119,7 +166,7 @@ final class PartitionedBatch implements BatchWrite {
     }
     try (Stream<Path> members = Files.list(folder)) {
       List<Path> found = members
-          .filter(member -> !member.getFileName().toString().matches("[._].*"))
+          .filter(member -> !HiddenNames.isHidden(member.getFileName().toString()))
           .collect(Collectors.toList());
       for (Path member : found) {
         if (!Files.isDirectory(member) || !member.getFileName().toString().contains("=")) {

@@ -2,6 +2,7 @@ package io.hyperslab.spark.writing;
 
 import io.hyperslab.ConflictException;
 import io.hyperslab.UnsupportedException;
+import io.hyperslab.spark.CachedFrames;
 import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.nio.file.LinkOption;
 import java.nio.file.Paths;
@@ -73,7 +74,11 @@ public final class SaveModes {
           null,
           null);
     }
+    Map<String, String> all = options.all();
     if (!partitionColumns.isEmpty()) {
+      boolean isAdded = mode != SaveMode.Overwrite || options.replacedFolders() != null;
+      partitionColumns = PartitionedBatch.folderNames(partitionColumns, path, isAdded);
+      WriteOptions.putList(WriteOptions.PARTITIONS, partitionColumns, all);
       data = PartitionedBatch.withTexts(data, partitionColumns);
     }
     boolean exists = options.isRemote()
@@ -86,10 +91,12 @@ public final class SaveModes {
     if (mode != SaveMode.Ignore || !exists) {
       DataFrameWriter<Row> writer =
           data.write().format(WriteSource.class.getName()).mode("append");
-      options.all().forEach(writer::option);
+      all.forEach(writer::option);
       String plan =
           mode == SaveMode.Append ? "append" : mode == SaveMode.Overwrite ? "overwrite" : "create";
       writer.option(WriteOptions.MODE, plan).save();
+      CachedFrames.refresh(
+          data.sparkSession(), options.isRemote() ? options.hadoop().address(path) : path);
     }
   }
 

@@ -17,6 +17,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructType;
 
 /** The options of a write. */
@@ -179,9 +180,10 @@ public final class WriteOptions {
 
   /** The request for a write, as JSON for the native library. */
   String request(StructType schema) {
+    boolean isCaseSensitive = SQLConf.get().caseSensitiveAnalysis();
     Set<String> names = new HashSet<>();
     for (String name : schema.fieldNames()) {
-      if (!names.add(name)) {
+      if (!names.add(isCaseSensitive ? name : name.toLowerCase(Locale.ROOT))) {
         throw new InvalidInputException("duplicate column \"" + name + "\"");
       }
     }

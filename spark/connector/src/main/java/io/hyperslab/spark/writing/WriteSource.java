@@ -118,7 +118,6 @@ public final class WriteSource implements TableProvider {
     FileBatch(WriteOptions options, StructType schema, String request) {
       this.options = options;
       this.schema = schema;
-      this.request = request;
       Path file = Paths.get(options.path());
       if (options.replacesDataset() && options.mode().equals("overwrite") && Files.exists(file)) {
         replacedIn = file.toString();
@@ -132,6 +131,10 @@ public final class WriteSource implements TableProvider {
         replacedIn = null;
         write = new FileWrite(options.path(), options.mode(), options.replaceable());
       }
+      // After the write was planned: its commit fails if the file changes after this check.
+      this.request = options.mode().equals("append") && Files.exists(file)
+          ? AppendedColumns.request(options, schema, options.path(), "{}")
+          : request;
     }
 
     private static void removeLeftovers(Path file, String prefix) {
