@@ -262,7 +262,7 @@ def test_wrong_arguments_are_named(days: tuple[pathlib.Path, np.ndarray[Any, Any
         ({"concat_dim": "time", "axis": 0}, "give one of them"),
         ({"axis": -1}, "axis=-1"),
         ({"compat": "maybe"}, "unknown compat 'maybe'"),
-        ({"misfits": "ignore"}, "misfits='ignore'"),
+        ({"misfits": "ignore"}, "unknown misfits 'ignore'"),
         ({"datasets": ["t2m"]}, "for axis="),
         ({"new_dim": "time"}, "is an object of the files already"),
     ):
