@@ -127,7 +127,7 @@ STATEMENTS: tuple[tuple[str, str | None], ...] = (
     ("insert into {t} by name select id % 2 as K, id as A, id as B, 'z' as S from range(2)", None),
     ("insert into {t} values (7, 70)", None),
     ("insert into {t} values (7, 70, 'x', 1, 5)", None),
-    ("insert into {t} (a, b) values (1, 2)", "null|Null|NULL"),
+    ("insert into {t} (a, b) values (1, 2)", "null|Null|NULL|Cannot find data"),
     ("insert into {t} values (null, 70, 'x', 1)", "null|Null|NULL"),
     ("insert into {t} values (7, 2.5, 'x', 1)", None),
     ("insert into {t} values ('no number', 2, 'x', 1)", None),

@@ -37,6 +37,28 @@ def test_appends_are_checked_as_tables(spark: Any, address: str, tmp_path: pathl
     cached.unpersist()
 
 
+def test_damaged_files_have_no_rows(spark: Any, address: str, tmp_path: pathlib.Path) -> None:
+    def write(chunk: int | None) -> None:
+        with h5py.File(tmp_path / "a.h5", "w") as f:
+            f.create_dataset("x", data=np.arange(1000), chunks=(100,), compression="gzip")
+            place = f["x"].id.get_chunk_info(chunk or 0).byte_offset
+        if chunk is not None:
+            with open(tmp_path / "a.h5", "r+b") as file:
+                file.seek(place + 4)
+                file.write(b"\xff" * 26)
+
+    write(None)
+    found = load(spark, f"{address}/a.h5", dataset="/x", ignoreCorruptFiles="true")
+    for chunk, rows in ((None, 1000), (7, 0), (None, 1000)):
+        write(chunk)
+        assert [
+            found.count(),
+            found.where("x >= 0").count(),
+            len(found.select("x").collect()),
+            found.selectExpr("count(x) + 0 * sum(dim_0)").collect()[0][0] or 0,
+        ] == [rows] * 4
+
+
 def test_lists_counts_and_hidden_names(spark: Any, address: str, tmp_path: pathlib.Path) -> None:
     for k in range(3):
         (tmp_path / "p" / f"_k={k}").mkdir(parents=True)

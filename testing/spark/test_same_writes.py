@@ -14,7 +14,7 @@ import pytest
 from same_queries import quick
 from same_writes import COMPARISONS, FIRST, ONLY_OURS, PARTITIONED_STATEMENTS, SECOND, STATEMENTS, Paths, outcome, refused_by_design, saves, state
 
-PARTS = 12
+PARTS = 24
 
 
 class Ran:

@@ -171,6 +171,17 @@ def test_a_damaged_file_has_no_rows_in_a_stream(spark: Any, folder: pathlib.Path
     assert [x for x in flat(stream.run()) if x >= 9000] == []
 
 
+def test_a_stream_of_a_folder_that_was_empty_when_it_was_loaded(spark: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows = spark.readStream.format("hdf5").option("dataset", "/x").schema("x double").load(str(tmp_path / "in"))
+    writer = rows.writeStream.format("memory").queryName("begun").trigger(availableNow=True)
+    with pytest.raises(Exception, match="NotFound: the folder has no files: a stream needs one"):
+        writer.option("checkpointLocation", str(tmp_path / "none")).start().awaitTermination(60)
+    write(tmp_path / "in" / "run_1.h5", 0, 30)
+    writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(60)
+    assert spark.table("begun").count() == 30
+
+
 def test_a_stream_as_sink_is_refused_by_name(spark: Any, folder: pathlib.Path) -> None:
     stream = spark.readStream.format("hdf5").option("dataset", "/x").load(str(folder / "in"))
     with pytest.raises(Exception, match="a stream cannot be written as hdf5: use foreachBatch"):

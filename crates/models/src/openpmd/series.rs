@@ -8,7 +8,6 @@ use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Omitted, Values};
 
-use super::species::is_empty;
 use crate::look::{Member, attributes_at, contradiction, join, members, numbers, optional, text_of};
 
 /// The record that all particles have.
@@ -129,6 +128,15 @@ fn species_in(file: &File, path: &str, is_iteration: bool) -> Result<Vec<Member>
         }
     }
     Ok(species)
+}
+
+/// Whether a record has neither components nor a constant value.
+pub(crate) fn is_empty(file: &File, record: &Member) -> Result<bool> {
+    if record.group().is_none() || !members(file, &record.path)?.is_empty() {
+        return Ok(false);
+    }
+    let attributes = record.attributes()?;
+    Ok(attributes.get("value").is_none() && attributes.get("shape").is_none())
 }
 
 /// Where the meshes and the particles of iterations are.

@@ -7,7 +7,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::SegmentDefinition;
 
 use super::record::{Component, Kind, Unit, components_with, missing, values};
-use super::series::{Iteration, POSITION};
+use super::series::{Iteration, POSITION, is_empty};
 use crate::look::{Member, contradiction, free_name, members};
 
 const OFFSET: &str = "positionOffset";
@@ -35,15 +35,6 @@ pub(crate) fn species(file: &File, iteration: &Iteration, member: &Member) -> Re
         }
     }
     rows(file, &records, |_| Unit::Needed)
-}
-
-/// Whether a record has neither components nor a constant value.
-pub(crate) fn is_empty(file: &File, record: &Member) -> Result<bool> {
-    if record.group().is_none() || !members(file, &record.path)?.is_empty() {
-        return Ok(false);
-    }
-    let attributes = record.attributes()?;
-    Ok(attributes.get("value").is_none() && attributes.get("shape").is_none())
 }
 
 /// Records of one dimension, all of the same length.

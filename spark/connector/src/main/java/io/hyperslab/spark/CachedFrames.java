@@ -13,8 +13,8 @@ import org.slf4j.LoggerFactory;
 import scala.collection.Iterator;
 
 /**
- * Cached DataFrames whose files this session has written. Spark itself refreshes those of its own file sources only, by
- * classes of which a data source cannot be one, so its cache is asked by reflection. The session's class, which its methods
+ * Refreshes cached DataFrames whose files this session has written. Spark does this for its own file sources only, and has no
+ * interface for others, so this class reads Spark's cache by reflection. The session's class, which the methods of the cache
  * name, differs between Spark 3.5 and 4.
  */
 public final class CachedFrames {

@@ -9,6 +9,8 @@ import io.hyperslab.CorruptException;
 import io.hyperslab.HyperslabException;
 import io.hyperslab.IoException;
 import io.hyperslab.SplitReader;
+import io.hyperslab.spark.hadoop.HadoopEntry;
+import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.IOException;
 import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
@@ -48,14 +50,17 @@ final class FileCheck implements Serializable {
 
   private final String request;
   private final String session;
+  private final HadoopFiles hadoop;
 
   /**
    * @param request the request for all columns of the table, without files and predicates
    * @param session the options for opening files in a task
+   * @param hadoop the file systems of files that have addresses; null if all files are local
    */
-  FileCheck(ObjectNode request, String session) {
+  FileCheck(ObjectNode request, String session, HadoopFiles hadoop) {
     this.request = request.toString();
     this.session = session;
+    this.hadoop = hadoop;
   }
 
   /** What to check: one file, and predicates on its rows if only some are. */
@@ -65,10 +70,6 @@ final class FileCheck implements Serializable {
     ArrayNode texts = part.putArray("predicates");
     for (String predicate : predicates) {
       texts.add(predicate);
-    }
-    // A file of Hadoop has the version that the driver listed.
-    if (file.listed != null) {
-      part.put("version", file.listed.length + " " + file.listed.modified);
     }
     return part.toString();
   }
@@ -82,7 +83,6 @@ final class FileCheck implements Serializable {
     ObjectNode one = (ObjectNode) Description.parse(part);
     String key = versionOf(one) + "\n" + part + "\n"
         + UUID.nameUUIDFromBytes(request.getBytes(StandardCharsets.UTF_8));
-    one.remove("version");
     wanted.setAll(one);
     Optional<CorruptException> known = KEPT.get(key);
     if (known == null) {
@@ -94,12 +94,14 @@ final class FileCheck implements Serializable {
     }
   }
 
-  private static String versionOf(ObjectNode part) {
-    if (part.has("version")) {
-      return part.get("version").asText();
-    }
+  private String versionOf(ObjectNode part) {
     JsonNode file = part.get("files").get(0);
-    Path path = Paths.get(file.isObject() ? file.get("path").asText() : file.asText());
+    String name = file.isObject() ? file.get("path").asText() : file.asText();
+    if (HadoopFiles.isRemote(name)) {
+      HadoopEntry entry = hadoop.find(name);
+      return entry == null ? "missing" : entry.length + " " + entry.modified;
+    }
+    Path path = Paths.get(name);
     try {
       return java.nio.file.Files.readAttributes(path, "unix:size,lastModifiedTime,ctime,ino")
           .toString();

@@ -352,7 +352,10 @@ final class Hdf5Scan
         options.taskSession(isRemote),
         aggregates.request(),
         request.has("top") ? request.get("top").toString() : "null",
-        checkRequest == null ? null : new FileCheck(checkRequest, options.taskSession(isRemote)),
+        checkRequest == null
+            ? null
+            : new FileCheck(
+                checkRequest, options.taskSession(isRemote), isRemote ? options.hadoop() : null),
         options.ignoreMissingFiles(),
         options.badRecords(),
         isRemote ? options.hadoop() : null);

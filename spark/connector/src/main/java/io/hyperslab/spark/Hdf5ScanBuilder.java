@@ -308,7 +308,8 @@ final class Hdf5ScanBuilder
       return new CountScan(counts);
     }
     if (files.isEmpty()) {
-      return new EmptyScan(readSchema);
+      return new EmptyScan(
+          readSchema, () -> new Hdf5ScanBuilder(table, options, Files.ofTable(options)).build());
     }
     if (!aggregates.isEmpty()) {
       readSchema = aggregates.columns();

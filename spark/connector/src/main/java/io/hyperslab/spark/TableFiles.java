@@ -19,7 +19,7 @@ final class TableFiles {
   private static final Set<TableFiles> IN_CATALOG =
       Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 
-  /** The files, by the options that they were listed with. */
+  /** The files, by the options that they were listed with; null if they are to be listed again. */
   private final Map<ReadOptions, List<InputFile>> lists = new HashMap<>();
 
   TableFiles(boolean isInCatalog) {
@@ -66,7 +66,7 @@ final class TableFiles {
 
   /** Lists the files again when they are needed. */
   synchronized void forget() {
-    lists.clear();
+    lists.replaceAll((options, files) -> null);
   }
 
   /** Whether a file or folder of this path is, or is in, what the table reads. */
@@ -77,7 +77,8 @@ final class TableFiles {
           return true;
         }
       }
-      if (list.getValue().stream().anyMatch(file -> isWithin(file.path, written))) {
+      List<InputFile> files = list.getValue();
+      if (files != null && files.stream().anyMatch(file -> isWithin(file.path, written))) {
         return true;
       }
     }
