@@ -13,6 +13,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from typing import Any
 
 import h5py
 import hyperslab as hs
@@ -519,3 +521,55 @@ def test_an_appender_that_is_killed_leaves_the_last_committed_state(tmp_path: pa
     assert values_of(path) == [*expected, 10**6]
     hs.vacuum(path, hours=0, orphans=True)
     assert values_of(path) == [*expected, 10**6] and hs.verify(path).problems == []
+
+
+def test_an_append_that_leaves_columns_of_different_lengths_warns(tmp_path: pathlib.Path) -> None:
+    """A plan appends to each dataset on its own: whether these are the columns of a table, only the caller knows."""
+    path = tmp_path / "rows.h5"
+
+    def commit(mode: str, **columns: Any) -> list[str]:
+        plan = hs.WritePlan(path, mode)
+        with plan.task(0) as task:
+            for name, values in columns.items():
+                place = name.replace("_", "/")
+                task.create_dataset(place, shape=(0,), maxshape=(None,), dtype="i8", rows=True)
+                task[place].append(values)
+            fragment = task.finish()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            plan.commit([fragment])
+        assert all(issubclass(one.category, hs.OmittedColumnsWarning) and one.filename == __file__ for one in caught)
+        return [str(one.message) for one in caught]
+
+    assert commit("create", g_a=[1, 2, 3], g_b=[1, 2, 3], x=[1], alone_y=[1, 2]) == []
+    assert commit("append", g_a=[4, 5], g_b=[4, 5]) == []
+    assert commit("append", x=[2, 3], alone_y=[3]) == []
+    (message,) = commit("append", g_a=[6])
+    assert message.startswith("the datasets of /g had 5 rows each, and now have different numbers (a 6, b 5)")
+    # They are no columns of equal length any more: nothing new is lost.
+    assert commit("append", g_a=[7]) == []
+    assert commit("append", g_b=[6, 7]) == []
+    (message,) = commit("append", g_a=[8], g_b=[8], g_c=[1])
+    assert "(a 8, b 8, c 1)" in message
+    with h5py.File(path) as f:
+        assert [len(f["g"][name]) for name in "abc"] == [8, 8, 1]
+
+
+def test_dimensions_of_netcdf_with_equal_lengths_do_not_warn(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.nc"
+    for number in range(3):
+        plan = hs.NetcdfPlan(path, "append" if number else "create")
+        plan.create_dimension("time", None)
+        plan.create_dimension("lat", 1)
+        if not number:
+            plan.create_variable("lat", ["lat"], data=[1.0])
+        plan.create_variable("time", ["time"], "f8")
+        plan.create_variable("t2m", ["time", "lat"], "f4")
+        with plan.task(0) as task:
+            task.variable("time").append([float(number)])
+            task.variable("t2m").append(np.full((1, 1), number, "f4"))
+            fragment = task.finish()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            plan.commit([fragment])
+    assert hs.open(path)["t2m"][:, 0].tolist() == [0, 1, 2]

@@ -587,6 +587,7 @@ class Committed:
     repeated: Final[bool]
     left: Final[list[str]]
     remarks: Final[list[str]]
+    unequal_rows: Final[list[str]]
 
 @final
 class Counters:

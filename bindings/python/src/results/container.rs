@@ -44,13 +44,15 @@ pub(crate) struct Committed {
     pub left: Vec<String>,
     /// What makes the file hard to read for other programs.
     pub remarks: Vec<String>,
+    /// Groups whose datasets had one number of rows before the append, and now have several.
+    pub unequal_rows: Vec<String>,
 }
 
 impl Committed {
     pub fn new(py: Python<'_>, done: hyperslab::write::Committed) -> PyResult<Self> {
         let subfile = |subfile: hyperslab::write::SubfileRecord| Py::new(py, Subfile { name: subfile.name.into(), bytes: subfile.bytes, task: subfile.task });
         let subfiles = done.subfiles.into_iter().map(subfile).collect::<PyResult<_>>()?;
-        Ok(Self { subfiles, repeated: done.repeated, left: done.left, remarks: done.remarks })
+        Ok(Self { subfiles, repeated: done.repeated, left: done.left, remarks: done.remarks, unequal_rows: done.unequal_rows })
     }
 }
 

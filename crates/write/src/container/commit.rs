@@ -15,6 +15,7 @@ use super::lineage::{living, records};
 use super::master::Master;
 use super::plan::{WriteMode, WritePlan};
 use super::record::{RECORD, Record, SubfileRecord, read_record};
+use super::row_counts::RowCounts;
 use super::shared_subfile::{CLOSED, check, complete, is_mark};
 use super::state::{State, state_of};
 use super::tail;
@@ -46,6 +47,9 @@ pub struct Committed {
     pub left: Vec<String>,
     /// Why other programs may have problems reading the file.
     pub remarks: Vec<String>,
+    /// Groups whose datasets had one number of rows before this append, as the columns of a table have, and now have several: a
+    /// sentence each. A plan appends to each dataset on its own, so only the caller knows whether these are columns.
+    pub unequal_rows: Vec<String>,
 }
 
 /// Number of files that a process may usually have open.
@@ -142,6 +146,7 @@ impl WritePlan {
             WriteMode::Append if now != State::Absent => Master::load(self.path())?,
             _ => Master::default(),
         };
+        let rows_before = RowCounts::of(&master);
         let seen_from_master = relative(&folder, self.path())?;
         let (mut subfiles, mut contents) = (Vec::new(), InlineContents::default());
         for (task, fragment) in &by_task {
@@ -167,6 +172,7 @@ impl WritePlan {
             master.merge(fragment, &seen_from_master)?;
         }
         master.check_overlaps()?;
+        let unequal_rows = RowCounts::of(&master).unequal_since(&rows_before);
         let shared = self.complete_shared(&by_task)?;
         let renamed = shared.iter().map(|(group, record)| (name_of(*group), record.name.to_string())).filter(|(expected, name)| expected != name);
         let renamed: HashMap<String, String> =
@@ -225,7 +231,8 @@ impl WritePlan {
             return Err(error.into());
         }
         let left = if name.folder == self.id { self.remove_unused(&subfiles, &master, is_base_kept) } else { failure_text(remove_folder(&folder)) };
-        Ok(Committed { subfiles, repeated: false, left, remarks: too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect() })
+        let remarks = too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect();
+        Ok(Committed { subfiles, repeated: false, left, remarks, unequal_rows })
     }
 
     /// Writes a subfile whose content is in a fragment. Its directory entry is synced with the record of the commit. If an
@@ -268,7 +275,7 @@ impl WritePlan {
             Some(Err(error)) => vec![error.to_string()],
             None => failure_text(remove_folder(&self.folder())),
         };
-        Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new() }))
+        Ok(Some(Committed { subfiles, repeated: true, left, remarks: Vec::new(), unequal_rows: Vec::new() }))
     }
 
     /// Writes the record of this commit into its folder, and syncs its folders.

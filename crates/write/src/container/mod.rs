@@ -16,6 +16,7 @@ pub(crate) mod merge;
 pub(crate) mod movable_parts;
 pub(crate) mod plan;
 pub(crate) mod record;
+pub(crate) mod row_counts;
 pub(crate) mod shared_subfile;
 pub(crate) mod staged;
 pub(crate) mod state;

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _native, indexing_keys
 from ..addresses import options_of
 from ..display.blocks import card, facts, text
-from ..errors import Error, InvalidInputError, UnsupportedError
+from ..errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..type_aliases import Path
 from ..values import dtype_encoding, new_references
 from . import unclosed
@@ -517,6 +517,7 @@ class WritePlan:
 
         Warns:
             ManySubfilesWarning: Other programs may be unable to open all subfiles.
+            OmittedColumnsWarning: Datasets of a group had equal numbers of rows, as the columns of a table, and this append leaves them with several.
 
         Example:
             >>> plan.commit(fragments)
@@ -526,6 +527,8 @@ class WritePlan:
         remarks = done.remarks
         for remark in remarks:
             warnings.warn(remark, ManySubfilesWarning, stacklevel=2)
+        for group in done.unequal_rows:
+            warnings.warn(group, OmittedColumnsWarning, stacklevel=2)
         subfiles = [Subfile(subfile.name, subfile.bytes, subfile.task) for subfile in done.subfiles]
         return Committed(subfiles, done.repeated, done.left, remarks)
 

@@ -62,7 +62,7 @@ impl WritePlan {
         })?;
         let left = remove_unused(&folder, &options, &found, &subfiles);
         let remarks = too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect();
-        Ok(Committed { subfiles, repeated: false, left, remarks })
+        Ok(Committed { subfiles, repeated: false, left, remarks, unequal_rows: Vec::new() })
     }
 
     /// Decides which attempt at each task is committed. Of two calls that choose differently, the first decides: the second could remove
@@ -98,7 +98,7 @@ impl WritePlan {
         let subfiles = record.ok_or_else(|| Error::not_found("the record of this commit is gone").in_file(&folder))?.subfiles;
         // The earlier call may have been killed before it had done so.
         let left = remove_unused(&folder, &options, &list_folder(&folder, &options)?, &subfiles);
-        Ok(Committed { subfiles, repeated: true, left, remarks: Vec::new() })
+        Ok(Committed { subfiles, repeated: true, left, remarks: Vec::new(), unequal_rows: Vec::new() })
     }
 }
 
