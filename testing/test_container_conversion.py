@@ -200,7 +200,7 @@ def test_nothing_that_exists_is_replaced(native: pathlib.Path, tmp_path: pathlib
     assert (tmp_path / "there" / "file").read_text() == "mine"
     with pytest.raises(hs.InvalidInputError, match="repack"):
         hs.convert(native, tmp_path / "x.h5", "hdf5")
-    with pytest.raises(hs.InvalidInputError, match="folder, file"):
+    with pytest.raises(hs.InvalidInputError, match="unknown form 'zip'; expected 'hdf5', 'folder' or 'file'"):
         hs.convert(native, tmp_path / "x.h5", "zip")
     assert not (tmp_path / "x.h5").exists()
 
