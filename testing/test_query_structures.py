@@ -86,7 +86,7 @@ def test_components_of_a_mesh(tmp_path: pathlib.Path) -> None:
     for wrong in (np.zeros((3, 3), int), np.zeros((3, 2)), np.zeros(4, int)):
         with pytest.raises(hs.InvalidInputError, match="pairs of row numbers"):
             query.components(neighbors=wrong)
-    with pytest.raises(hs.InvalidInputError, match="faces, corners"):
+    with pytest.raises(hs.InvalidInputError, match="unknown touching 'edges'; expected 'faces' or 'corners'"):
         query.components("edges")
 
 

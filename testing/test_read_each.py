@@ -82,7 +82,7 @@ def test_sources_of_paths(files: list[pathlib.Path], tmp_path: pathlib.Path) -> 
     assert values.dtype == ">i2" and list(values) == [1, 2, 3]
     with pytest.raises(hs.NotFoundError, match="no file matches"):
         hs.read_each(f"{tmp_path}/none*.h5", "g/x")
-    with pytest.raises(hs.InvalidInputError, match="errors='ignore'"):
+    with pytest.raises(hs.InvalidInputError, match="unknown errors 'ignore'"):
         hs.read_each(chosen, "g/x", errors="ignore")
     with pytest.raises(hs.InvalidInputError, match="format='netcdf4'"):
         hs.read_each(chosen, "g/x", format="netcdf4")
