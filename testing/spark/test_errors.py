@@ -83,7 +83,7 @@ def test_files_of_other_formats_can_be_ignored(spark: Any, tmp_path: pathlib.Pat
             read(spark, tmp_path / name, tmp_path / "good.h5")
     for frame in (read(spark, tmp_path, ignoreCorruptFiles=True), read(spark, *sorted(tmp_path.iterdir()), ignoreCorruptFiles=True)):
         assert [row.x for row in frame.collect()] == list(range(10)) and frame.count() == 10
-    with pytest.raises(Exception, match="InvalidInput: layout"):
+    with pytest.raises(Exception, match="InvalidInput: unknown layout"):
         read(spark, tmp_path, ignoreCorruptFiles=True, layout="wide")
     with pytest.raises(Exception, match="NotFound.*every file was skipped, .*empty.h5"):
         read(spark, tmp_path / "empty.h5", ignoreCorruptFiles=True)
@@ -111,7 +111,7 @@ def test_a_file_that_changes_or_vanishes_after_planning(spark: Any, path: pathli
     [
         ({"dataset": "/y"}, 'NotFound: there is no "y"'),
         ({"where": "x >< 1"}, "InvalidInput: predicate"),
-        ({"layout": "wide"}, "InvalidInput: layout"),
+        ({"layout": "wide"}, "InvalidInput: unknown layout"),
         ({"layuot": "cells"}, 'unknown option "layuot"'),
         ({"partitions": "0"}, 'option partitions must be an integer of at least 1, not "0"'),
         ({"limits": '{"objects": 1}'}, "LimitExceeded"),
