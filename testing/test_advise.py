@@ -6,8 +6,8 @@ import dataclasses
 import json
 import os
 import pathlib
-import re
 import random
+import re
 import subprocess
 import sys
 

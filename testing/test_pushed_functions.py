@@ -3,6 +3,7 @@ of both signs and extremes; comparisons, lists, null tests and ranges; negated a
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import operator
 import random
@@ -10,15 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import duckdb
-import hyperslab as hs
 import h5py
+import hyperslab as hs
 import netCDF4
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-import contextlib
 
 ROWS = 60
 INTEGERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]

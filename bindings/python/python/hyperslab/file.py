@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from .arguments import check_choice
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
+from .arguments import check_choice
 from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
 from .extras import late
 from .file_objects import CONTENT_NAME, listed, path_or_content

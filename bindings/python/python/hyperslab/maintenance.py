@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .arguments import check_choice
 from . import _native
 from .addresses import is_address, options_of
+from .arguments import check_choice
 from .comparing.diff import check_copy
 from .editing import shrinking
 from .errors import InvalidInputError, UnsupportedError

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..arguments import check_choice
 from .. import _native
 from ..addresses import absolute, is_address, options_of, shown_address
+from ..arguments import check_choice
 from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
 from ..extras import require
 from ..file import FileSet

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..arguments import check_choice
 from .. import _native
 from ..addresses import is_address
+from ..arguments import check_choice
 from ..errors import UnsupportedError
 from ..sessions import session
 from ..type_aliases import Path

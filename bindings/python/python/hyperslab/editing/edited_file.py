@@ -6,9 +6,9 @@ import os
 import time
 from typing import Any
 
-from ..arguments import check_choice
 from .. import _native, file
 from ..addresses import is_address
+from ..arguments import check_choice
 from ..errors import ConflictError, InvalidInputError, UnsupportedError
 from ..objects.datatype import Datatype
 from ..range_readers import is_file

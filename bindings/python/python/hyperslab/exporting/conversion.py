@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..arguments import check_choice
 from .. import _native
+from ..arguments import check_choice
 from ..comparing.diff import check_copy
 from ..errors import ConflictError, InvalidInputError
 from ..file import open as open_file

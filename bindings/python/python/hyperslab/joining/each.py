@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_choice
 from .. import _native
 from ..addresses import options_of
+from ..arguments import check_choice
 from ..dtypes import is_plain, stored_dtype
 from ..errors import Error, InvalidInputError, UnsupportedError
 from ..file import File

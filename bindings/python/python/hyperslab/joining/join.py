@@ -8,9 +8,9 @@ import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from ..arguments import check_choice
 from .. import _native
 from ..addresses import has_magic, is_address, matching, options_of
+from ..arguments import check_choice
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File
 from ..file import open as open_files

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from ..arguments import check_choice
 from .. import _native
+from ..arguments import check_choice
 from ..file import File
 from ..type_aliases import Path, Paths
 from .join import check_target, joined_files, open_content

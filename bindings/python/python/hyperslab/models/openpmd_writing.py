@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_choice
 from .._native import __version__
+from ..arguments import check_choice
 from ..errors import CancelledError, Error, InvalidInputError
 from ..type_aliases import Path
 from ..writing.parallel import Task

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..arguments import check_choice
 from .. import mpi
+from ..arguments import check_choice
 from ..errors import InvalidInputError
 from ..writing.filters import check_filters
 from ..writing.new_file import create

@@ -8,8 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..arguments import check_choice
 from .. import _native, record_batches
+from ..arguments import check_choice
 from ..errors import InvalidInputError
 from ..tables.histogram import Histogram
 from ..tables.table import Number

@@ -8,8 +8,8 @@ import os
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ..arguments import check_choice
 from ..addresses import is_address, options_of
+from ..arguments import check_choice
 from ..errors import ConflictError
 from ..extras import require
 from ..sessions import session

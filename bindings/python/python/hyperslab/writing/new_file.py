@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from ..arguments import check_choice, not_a_choice
 from .. import _native
 from ..addresses import is_address, options_of, shown_address
+from ..arguments import check_choice, not_a_choice
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..type_aliases import Path

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..arguments import check_choice
 from .. import dtypes
 from ..addresses import is_address, shown_address
+from ..arguments import check_choice
 from ..batch_reader import BatchReader
 from ..errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..file import open as open_file

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
 
-from ..arguments import check_choice
 from ..addresses import options_of, shown_address
+from ..arguments import check_choice
 from ..file_objects import CONTENT_NAME
 from ..range_readers import Opened
 from .accessor import HyperslabAccessor as HyperslabAccessor

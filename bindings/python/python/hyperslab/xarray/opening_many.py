@@ -8,8 +8,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..arguments import check_choice
 from ..addresses import absolute
+from ..arguments import check_choice
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import local_path
