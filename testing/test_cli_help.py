@@ -228,3 +228,14 @@ def test_help_fits_sixty_columns() -> None:
     shown = plain(on_a_terminal(60, "head", "--help"))
     examples = shown.index("Examples:")
     assert max(map(len, shown[:examples].splitlines())) <= 60
+
+
+def test_the_manual_of_a_process_of_its_own_is_that_of_all_commands() -> None:
+    """The command line `man` imports the module of that command first."""
+    done = subprocess.run([INSTALLED, "man", "--markdown"], capture_output=True, text=True, check=True)
+    assert done.stdout == manual.as_markdown(PAGES)
+
+
+def test_a_wrong_command_next_to_the_name_of_another_has_the_nearest_of_all() -> None:
+    done = subprocess.run([INSTALLED, "lss", "head"], capture_output=True, text=True)
+    assert done.returncode == 2 and "Did you mean 'ls'?" in done.stderr

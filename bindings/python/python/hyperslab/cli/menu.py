@@ -56,17 +56,14 @@ MENU = {
 }
 
 
-def modules_of(words: Sequence[str]) -> list[str] | None:
+def modules_of(words: Sequence[str]) -> list[str]:
     """The modules of all commands that a command line may mean.
 
     Args:
         words: The words after `hyperslab`.
 
     Returns:
-        Names of modules; `None` if no word is a command, or help of the whole is asked for before one.
+        Names of modules.
     """
-    first = next((at for at, word in enumerate(words) if word in MENU), None)
-    if first is None or "--help" in words[:first]:
-        return None
     # Words before the command may be values of options: every word that is called like a command is taken for one.
     return sorted({MENU[word].module for word in words if word in MENU})

@@ -93,7 +93,7 @@ def filters_of(
 
 
 def check_filters(options: Mapping[str, Any]) -> None:
-    """Raises the error of `filters_of` for options of datasets that are created later, or of which there may be none."""
+    """Checks the filter options of datasets that are created later. Raises what `filters_of` raises."""
     filters_of(options.get("compression"), options.get("compression_opts"), bool(options.get("shuffle")), bool(options.get("fletcher32")))
 
 
