@@ -12,11 +12,12 @@ import hyperslab.mllib
 import hyperslab.models.grid_mesh
 import hyperslab.mpi
 import hyperslab.netcdf.plan
-import hyperslab.netcdf.types
 import hyperslab.netcdf.variables
+import hyperslab.objects.netcdf_dimension
 import hyperslab.objects.plot
 import hyperslab.simulation
 import hyperslab.spark
+import hyperslab.values.netcdf_types
 import pytest
 
 #: Modules with public functions. Without `__all__`, all that they define without an underscore is public.
@@ -44,9 +45,9 @@ MODULES = (
 #: Classes without a public name whose objects public functions return.
 RETURNED = (
     hs.models.grid_mesh.Mesh,
-    hs.netcdf.types.NetcdfType,
+    hs.values.netcdf_types.NetcdfType,
     hs.netcdf.variables.NetcdfAttributes,
-    hs.netcdf.variables.NetcdfDimension,
+    hs.objects.netcdf_dimension.NetcdfDimension,
     hs.netcdf.variables.NetcdfVariable,
 )
 #: Classes that programs make objects of.

@@ -29,6 +29,7 @@ from .profile import Profile, ProfileWarning, profile, warn_of_problem
 if TYPE_CHECKING:
     from . import dtypes, indexes, models, spark
     from .advising import Advice, advise
+    from .backends.unclosed import UnclosedWarning
     from .batch_reader import BatchReader
     from .batching.batches import Batches, batches
     from .catalog.catalog import Cataloged, open_catalog, write_catalog
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from .comparing.difference import Comparison, Difference
     from .comparing.values import ValueDifference
     from .display.progress import Progress
-    from .editing.edited_file import EditedDataset, EditedFile, EditedGroup
     from .engines.duckdb_catalog import Attached, attach
     from .engines.polars_scan import scan_polars
     from .engines.sql import sql
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .maintenance import Fused, Repacked, VacuumResult, Verification, fuse, repack, vacuum, verify
     from .netcdf.plan import NetcdfPlan, NetcdfTask
     from .netcdf.writing import NewNetcdf, create_netcdf
-    from .objects.attributes import Attributes, Empty
+    from .objects.attributes import Attributes
     from .objects.dataset import Dataset
     from .objects.datatype import Datatype
     from .objects.group import Group
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .tables.table import Split, Table
     from .tuning import Tuned, tune
     from .values.arrays import Array
+    from .values.empty import Empty
     from .values.narrow_integers import integer_dtype
     from .values.references import AttributeReference, Reference, RegionReference
     from .values.regions import RegionSelection
@@ -87,7 +88,6 @@ if TYPE_CHECKING:
         create,
     )
     from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
-    from .writing.unclosed import UnclosedWarning
     from .writing.write_table import write_table
     from .xarray.opening_many import open_mfdataset, to_netcdf
     from .xarray.writing import write_xarray
@@ -98,6 +98,7 @@ _MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
 #: program may not need, nor for numpy and pyarrow.
 _NAMES = {
     "advising": "Advice advise",
+    "backends.unclosed": "UnclosedWarning",
     "batch_reader": "BatchReader",
     "batching.batches": "Batches batches",
     "catalog.catalog": "Cataloged open_catalog write_catalog",
@@ -109,7 +110,6 @@ _NAMES = {
     "comparing.difference": "Comparison Difference",
     "comparing.values": "ValueDifference",
     "display.progress": "Progress",
-    "editing.edited_file": "EditedDataset EditedFile EditedGroup",
     "engines.duckdb_catalog": "Attached attach",
     "engines.polars_scan": "scan_polars",
     "engines.sql": "sql",
@@ -123,7 +123,7 @@ _NAMES = {
     "maintenance": "Fused Repacked VacuumResult Verification fuse repack vacuum verify",
     "netcdf.plan": "NetcdfPlan NetcdfTask",
     "netcdf.writing": "NewNetcdf create_netcdf",
-    "objects.attributes": "Attributes Empty",
+    "objects.attributes": "Attributes",
     "objects.dataset": "Dataset",
     "objects.datatype": "Datatype",
     "objects.group": "Group",
@@ -136,6 +136,7 @@ _NAMES = {
     "tables.table": "Split Table",
     "tuning": "Tuned tune",
     "values.arrays": "Array",
+    "values.empty": "Empty",
     "values.narrow_integers": "integer_dtype",
     "values.references": "AttributeReference Reference RegionReference",
     "values.regions": "RegionSelection",
@@ -145,7 +146,6 @@ _NAMES = {
         "VirtualSource create"
     ),
     "writing.parallel": "Committed ManySubfilesWarning Task WritePlan",
-    "writing.unclosed": "UnclosedWarning",
     "writing.write_table": "write_table",
     "xarray.opening_many": "open_mfdataset to_netcdf",
     "xarray.writing": "write_xarray",
@@ -176,9 +176,6 @@ __all__ = [
     "Datatype",
     "Difference",
     "EachFile",
-    "EditedDataset",
-    "EditedFile",
-    "EditedGroup",
     "Empty",
     "Error",
     "ErrorKind",

@@ -13,6 +13,8 @@ from urllib.parse import unquote, urlsplit
 from . import _native, range_readers
 from .addresses import has_magic, is_address, matching, options_of
 from .arguments import check_choice
+from .backends.backend import Backend
+from .backends.reading import Reading
 from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
 from .extras import late
 from .file_objects import CONTENT_NAME, listed, path_or_content
@@ -23,6 +25,7 @@ from .objects import html, tree
 from .objects.attributes import Attributes
 from .objects.group import Group, Member, Result
 from .objects.group_views import Names
+from .objects.kept import kept
 from .objects.node import Node
 from .reference_folders import document, is_folder_of_references
 from .reopening import reduced
@@ -34,17 +37,27 @@ from .values.references import Reference
 if TYPE_CHECKING:
     import duckdb
     import pyarrow.dataset
+    from typing_extensions import Self
 
 
 class File(Group):
-    """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one."""
+    """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one.
 
-    def __init__(self, native: _native.File | _native.Files, pattern: str | None = None) -> None:
-        if not isinstance(native, (_native.File, _native.Files)):
-            raise TypeError(f"File() does not open files: use hyperslab.open({native!r})")
-        natives = _native.Files([native]) if isinstance(native, _native.File) else native
-        super().__init__(natives[0], natives[0].root, "/")
-        self._natives, self._pattern = natives, pattern
+    A file that is open for changes (mode `r+`) shows each change at once. Others see all of them together, after `flush()` (or
+    `commit()`), `close()`, or the end of a `with` block. An exception in the block drops those since the last commit."""
+
+    def __init__(self, opened: _native.File | _native.Files | Backend, pattern: str | None = None) -> None:
+        if isinstance(opened, _native.Files):
+            self._natives, opened = opened, opened[0]
+        backend = Reading(opened) if isinstance(opened, _native.File) else opened
+        if not isinstance(backend, Backend):
+            raise TypeError(f"File() does not open files: use hyperslab.open({opened!r})")
+        super().__init__(backend, backend.file.root, "/")
+        self._pattern = pattern
+
+    @kept
+    def _natives(self) -> _native.Files:
+        return _native.Files([self._file])
 
     @property
     def files(self) -> list[File]:
@@ -54,7 +67,7 @@ class File(Group):
     @property
     def filename(self) -> str:
         """The path by which it was opened."""
-        return self._file.path
+        return self._backend.path
 
     @property
     def format(self) -> str:
@@ -63,8 +76,8 @@ class File(Group):
 
     @property
     def mode(self) -> str:
-        """`r`: files are open for reading."""
-        return "r"
+        """`r` of a file that is open for reading, `r+` of one that can be changed."""
+        return self._backend.mode
 
     @property
     def userblock_size(self) -> int:
@@ -77,12 +90,41 @@ class File(Group):
         return None if self._pattern is None or "**" in self._pattern else self._pattern
 
     @classmethod
-    def _of(cls, native: _native.File) -> File:
-        """The `File` of an object's file."""
-        return cls(native)
+    def _of(cls, backend: Backend) -> File:
+        """The `File` of an object's backend."""
+        return cls(backend)
+
+    def commit(self) -> None:
+        """Makes all changes visible to others at once, and waits until they are on the disk. If this fails, the file of others is as
+        before or as after the commit, never between.
+
+        Raises:
+            IoError: The operating system reported an error. A full disk leaves the file as before: the commit may be tried again.
+            ReadOnlyError: The file is open for reading.
+
+        Example:
+            >>> f.commit()
+        """
+        self._changes.flush()
 
     def flush(self) -> None:
-        """Does nothing: a file that is open for reading has nothing to write."""
+        """As `commit`; a file that is open for reading has nothing to write.
+
+        Example:
+            >>> f.flush()
+        """
+        self._backend.flush()
+
+    def roll_back(self) -> None:
+        """Drops the changes since the last commit.
+
+        Raises:
+            ReadOnlyError: The file is open for reading.
+
+        Example:
+            >>> f.roll_back()
+        """
+        self._changes.roll_back()
 
     @property
     def models(self) -> list[ModelView]:
@@ -168,45 +210,50 @@ class File(Group):
         return relation
 
     def refresh(self) -> None:
-        """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added.
+        """Reads the metadata of the file again: this object, and datasets taken from it afterwards, show what writers have added. A file
+        that is edited shows each change at once.
 
         Example:
             >>> f.refresh()
         """
-        self._natives = self._natives.reopen()
-        self._file = self._natives[0]
-        self._number = self._file.root
-        self._about = self._file.describe(self._number, self.name)
+        if self._backend.is_fixed:
+            self._natives = self._natives.reopen()
+            self._backend = Reading(self._natives[0])
+            self._number = self._backend.file.root
+            self._backend.hold(self, self.name, None)
 
     def close(self) -> None:
-        """Closes the file, and all groups, datasets and tables that come from it: reading them is an `InvalidInputError` then.
+        """Commits the changes of a file that is edited, and closes it; if the commit fails, the file stays open. Closes all groups, datasets and tables that come from it: reading them is an `InvalidInputError` then.
         Arrays and tables that were read stay valid. Closing a closed file does nothing. A file that is not closed is closed
         when the last object that uses it is gone.
 
         Example:
             >>> f.close()
         """
-        self._natives.close()
+        self._backend.close()
 
     @property
     def closed(self) -> bool:
         """Whether the file was closed."""
-        return self._file.closed
+        return self._backend.closed
 
-    def __enter__(self) -> File:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
+        if error and error[0] is not None:
+            self._backend.abandon()
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._natives, self._pattern)
+        return type(self), (self._natives if self._backend.is_fixed else self._backend, self._pattern)
 
     def _closed(self) -> str:
         return f"<closed {type(self).__name__} {self._file.path}>"
 
     def __repr__(self) -> str:
-        return f"{self.filename}\n{tree.text(self)}" if self else self._closed()
+        with self._backend.lock:
+            return f"{self.filename}\n{tree.text(self)}" if self else self._closed()
 
     def _repr_html_(self) -> str:
         return html.of_file(self, self.filename, self.format) if self else html.closed(self._closed())
@@ -320,7 +367,7 @@ class FileSet(File):
         """
         if self._joined is not None:
             self._joined.close()
-        super().close()
+        self._natives.close()
 
     @property
     def closed(self) -> bool:
@@ -470,7 +517,7 @@ def open(
         timeout: With `r+` and `a`, seconds to wait while another program has the file open; by default that is a `ConflictError` at once.
 
     Returns:
-        A `File`, or for a list, a glob or a folder a `FileSet`; for `r+` an `EditedFile`, and for a file that is created a `NewFile`.
+        A `File`, or for a list, a glob or a folder a `FileSet`; for a file that is created a `NewFile`.
 
     Raises:
         NotFoundError: A file does not exist, or no file matches.
@@ -495,7 +542,7 @@ def open(
             "store": store,
             "timeout": timeout,
         }
-        changed: File = late("editing.edited_file").open_for_changes(path, mode, options)
+        changed: File = late("writing.opening").open_for_changes(path, mode, options)
         return changed
     if timeout is not None:
         raise InvalidInputError("timeout= is for modes r+ and a: readers do not wait for writers")

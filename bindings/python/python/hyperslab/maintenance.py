@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from . import _native
 from .addresses import is_address, options_of
 from .arguments import check_choice
+from .backends import shrinking
 from .comparing.diff import check_copy
-from .editing import shrinking
 from .errors import InvalidInputError, UnsupportedError
 from .file import open as open_file
 from .objects.dataset import Dataset
+from .objects.filters import check_filters, compression_of, filters_of
 from .objects.links import HardLink
 from .type_aliases import Path
-from .writing.filters import check_filters, compression_of, filters_of
 
 #: Bytes of values after which a copy that can be resumed is noted.
 _CHECKPOINT_BYTES = 256 << 20

@@ -33,7 +33,9 @@ SCHEMA = pa.schema(
 class View(Protocol):
     """The part of a view's interface that is shown."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
+
     certainty: str
     reason: str
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .. import _native
 from ..comparing.diff import check_copy
-from ..writing.filters import filters_of
+from ..objects.filters import filters_of
 from .dataset_advice import DatasetAdvice, Wishes
 from .pilot import Source, choose_reads, time_reads
 

@@ -15,8 +15,8 @@ from ..errors import Error, InvalidTypeError
 from ..file import File
 from ..file import open as open_file
 from ..objects.dataset import Dataset
+from ..objects.filters import compression_of
 from ..type_aliases import AnyArray
-from ..writing.filters import compression_of
 from ..writing.new_file import create
 from .layouts import NO_FILTER, Filter
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..objects.attributes import Empty
+from ..values.empty import Empty
 from ..values.references import Reference, RegionReference
 from ..values.regions import canonical
 

@@ -59,7 +59,7 @@ def object_paths(group: Group) -> list[str]:
     pending = [("", group._number)]
     while pending and len(found) < MAX_VIEWS and chars < MAX_VIEWS * 100:
         prefix, at = pending.pop()
-        here = Group(group._file, at, "/" + prefix.rstrip("/"))
+        here = Group(group._backend, at, "/" + prefix.rstrip("/"))
         links = here._links()
         below: list[tuple[str, int]] = []
         for name, _, number, target in map(links.entry, range(len(links))):

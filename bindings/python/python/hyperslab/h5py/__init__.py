@@ -6,7 +6,7 @@ an `AttributeError` that names them."""
 from typing import Any
 
 from . import h5, h5a, h5d, h5ds, h5f, h5fd, h5g, h5i, h5l, h5o, h5p, h5pl, h5r, h5s, h5t, h5z, version
-from ._hl import editing, filters
+from ._hl import filters
 from ._hl.attrs import AttributeManager
 from ._hl.base import Empty, HLObject, is_hdf5
 from ._hl.dataset import Dataset
@@ -38,9 +38,6 @@ from .h5t import (
 from .version import version as __version__
 
 MultiBlockSlice = unsupported("MultiBlockSlice")
-
-# It has made the modes of `File` known.
-del editing
 
 __all__ = [
     "UNLIMITED",

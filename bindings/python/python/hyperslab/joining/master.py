@@ -12,7 +12,7 @@ import numpy as np
 from ..addresses import is_address
 from ..errors import InvalidInputError
 from ..file import File
-from ..netcdf.types import fixed_text
+from ..values.netcdf_types import fixed_text
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..values import dtype_encoding

@@ -14,13 +14,13 @@ from ..extras import require
 from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, required
-from ..objects.attributes import Empty
 from ..objects.dataset import Dataset
+from ..objects.filters import check_filters
 from ..objects.group import Group
 from ..tables.table import Table
 from ..type_aliases import AnyArray, Path, Paths
+from ..values.empty import Empty
 from ..writing import new_file as writing
-from ..writing.filters import check_filters
 from . import anndata_elements, anndata_writing, sparse_rows
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..arguments import check_choice
 from ..errors import InvalidInputError
-from ..netcdf.types import checked_name
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
 from ..type_aliases import Path
+from ..values.netcdf_types import checked_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,9 +10,9 @@ from ..errors import ObjectNotFoundError
 from ..file import File
 from ..file import open as open_files
 from ..model_view import ModelView, required
+from ..objects.filters import check_filters
 from ..type_aliases import Path, Paths
 from ..writing import new_file as writing
-from ..writing.filters import check_filters
 from . import matlab_writing
 from .matlab_objects import Reader
 from .matlab_values import MatlabObject

@@ -10,7 +10,7 @@ from typing import Any
 from .. import mpi
 from ..arguments import check_choice
 from ..errors import InvalidInputError
-from ..writing.filters import check_filters
+from ..objects.filters import check_filters
 from ..writing.new_file import create
 from ..writing.parallel import Task
 from .step_parts import StepNames, checked_names, names_of, same_types, terminated_texts, with_terminated_texts

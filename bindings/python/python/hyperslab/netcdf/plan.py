@@ -11,13 +11,14 @@ import numpy as np
 from .. import _native
 from ..errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..file import open as open_file
+from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
+from ..values.netcdf_types import NetcdfType, fixed_text
 from ..writing import parallel
 from ..writing.new_file import NewGroup, extents, fill_of
 from ..writing.parallel import PlanWriter, Task, WritePlan
 from .times import TimeEncoding
-from .types import NetcdfType, fixed_text
-from .variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable
+from .variables import Contents, NetcdfAttributes, NetcdfVariable
 from .writing import NetcdfGroup, storage_of
 
 

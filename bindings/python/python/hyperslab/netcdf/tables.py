@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..batch_reader import BatchReader
 from ..errors import InvalidInputError, UnsupportedError
 from ..type_aliases import Path
-from .types import DEFAULT_FILLS
+from ..values.netcdf_types import DEFAULT_FILLS
 from .writing import NewNetcdf, create_netcdf
 
 #: The dimension of the rows.

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError, UnsupportedError
+from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
+from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
 from ..writing.new_file import NewAttributes, NewDataset
 from . import growth as netcdf_growth
 from . import times as netcdf_times
-from .types import NetcdfType, checked_name, fixed_text, stored_type
 
 _RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 
@@ -57,29 +58,6 @@ class NetcdfAttributes(NewAttributes):
             raise UnsupportedError(f"{what} of shape {given.shape}: netCDF has attributes of one dimension")
         kind = str if given.dtype.kind == "O" else stored_type(given.dtype, what)
         super().create(name, given.reshape(-1) if kind is not str else given.astype(object).reshape(-1), dtype=kind)
-
-
-class NetcdfDimension:
-    """A dimension: its `name`, and its `size`, `None` if it is unlimited."""
-
-    def __init__(self, path: str, size: int | None, number: int) -> None:
-        self.path, self.size, self.number = path, size, number
-
-    @property
-    def name(self) -> str:
-        """The name in its group."""
-        return self.path.rpartition("/")[2]
-
-    def isunlimited(self) -> bool:
-        """Whether the dimension is unlimited.
-
-        Returns:
-            `True` if it has no fixed size.
-        """
-        return self.size is None
-
-    def __repr__(self) -> str:
-        return f"<dimension {self.path}: {'unlimited' if self.size is None else self.size}>"
 
 
 class Contents:

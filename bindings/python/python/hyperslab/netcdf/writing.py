@@ -10,15 +10,16 @@ import numpy as np
 
 from .. import _native
 from ..errors import InvalidInputError
+from ..objects.netcdf4_names import Netcdf4Names
+from ..objects.netcdf_dimension import NetcdfDimension
+from ..objects.type_definitions import Make, TypeDefinitions
 from ..type_aliases import Path
 from ..values import dtype_encoding
+from ..values.netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, replaces
 from . import conventions
 from . import times as netcdf_times
-from .netcdf4_names import Netcdf4Names
-from .type_definitions import Make, TypeDefinitions
-from .types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
-from .variables import Contents, NetcdfAttributes, NetcdfDimension, NetcdfVariable, refuse_masked
+from .variables import Contents, NetcdfAttributes, NetcdfVariable, refuse_masked
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"

@@ -13,14 +13,13 @@ from ..errors import InvalidInputError, InvalidTypeError, LimitExceededError, Un
 from ..type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
+from ..values.empty import Empty
 from ..values.references import RegionReference
 from . import chunk_iteration, html, mapped, plot, reading, value_views
-from .attributes import Empty
+from .dataset_changes import DatasetChanges
 from .decoded_view import DecodedView
 from .foreign_names import DATASET_HINTS, with_hints
-from .kept_property import kept_property
-from .read_only import DATASET_NAMES, refuse_changes
-from .stored_properties import StoredProperties
+from .kept import kept
 from .text_view import TextView
 from .value_views import ConvertedView, FieldsView
 
@@ -34,16 +33,16 @@ MAX_UNSTORED_FILL_BYTES = 16 << 20
 
 
 @with_hints(DATASET_HINTS)
-@refuse_changes(*DATASET_NAMES)
-class Dataset(StoredProperties):
-    """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs."""
+class Dataset(DatasetChanges):
+    """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs. If the file is
+    edited, `dataset[3:5] = values` writes, and `dataset[3:5]` reads what was written."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
         return self._shape
 
-    @kept_property
+    @kept
     def _shape(self) -> tuple[int, ...]:
         return tuple(self._about["shape"] or ())
 
@@ -57,7 +56,7 @@ class Dataset(StoredProperties):
         """The dtype, the same as in h5py."""
         return self._dtype
 
-    @kept_property
+    @kept
     def _dtype(self) -> np.dtype[Any]:
         return tagged_dtypes.of_datatype(self._about["datatype"])
 
@@ -138,9 +137,12 @@ class Dataset(StoredProperties):
             raise TypeError("a scalar dataset cannot be iterated over")
         return (self[i] for i in range(self.shape[0]))
 
-    @kept_property
+    @kept
     def _reader(self) -> _native.DatasetReader | None:
-        return reading.reader(self._file, self._number, self._about, self.dtype)
+        if self._about["shape"] is None:
+            return None
+        reader: _native.DatasetReader = self._backend.reader(self, lambda: reading.reader(self._file, self._number, self._about, self.dtype))
+        return reader
 
     def refresh(self) -> None:
         super().refresh()
@@ -151,6 +153,11 @@ class Dataset(StoredProperties):
         reader = self._reader
         if reader is not None and (values := reader.get(key)) is not None:
             return values
+        with self._backend.lock:
+            return self._selected(reader, self._current(key))
+
+    def _selected(self, reader: _native.DatasetReader | None, key: Any) -> Elements:
+        """The values for a key that the native reader leaves to Python."""
         if reader is None:
             if key is None:
                 raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
@@ -257,7 +264,8 @@ class Dataset(StoredProperties):
         return chunk_iteration.parts(self.shape, self.chunks, sel)
 
     def flush(self) -> None:
-        """Does nothing: a file that is open for reading has nothing to write."""
+        """Makes all changes of the file visible to others. A file that is open for reading has nothing to write."""
+        self._backend.flush()
 
     def _check_text(self) -> None:
         if self._about["datatype"]["class"] not in ("string", "variable string"):
@@ -438,6 +446,10 @@ class Dataset(StoredProperties):
         Example:
             >>> f["theta"].read_direct(buffer, np.s_[0])
         """
+        with self._backend.lock:
+            self._read_direct(out, source_sel, dest_sel)
+
+    def _read_direct(self, out: np.ndarray[Any, Any], source_sel: Any, dest_sel: Any) -> None:
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         if (

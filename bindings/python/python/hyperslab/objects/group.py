@@ -12,18 +12,18 @@ from . import tree
 from .dataset import Dataset
 from .datatype import Datatype
 from .foreign_names import GROUP_HINTS, with_hints
+from .group_changes import GroupChanges
 from .group_views import Members, NamedMembers, Names
 from .links import ExternalLink, HardLink, SoftLink
 from .node import Node
-from .read_only import GROUP_NAMES, refuse_changes
+from .paths import normal, path_text
 
 Default = TypeVar("Default")
 Result = TypeVar("Result")
 
 
 @with_hints(GROUP_HINTS)
-@refuse_changes(*GROUP_NAMES)
-class Group(Node, Mapping[str, "Member | None"]):
+class Group(GroupChanges, Mapping[str, "Member | None"]):
     """A group: a mapping from the names of its members to groups and datasets. Iteration follows the file's order of
     names; `f["a/b"]` follows a path."""
 
@@ -89,13 +89,17 @@ class Group(Node, Mapping[str, "Member | None"]):
             >>> f.get("latest", getlink=True).path
         """
         try:
-            found: Any = self._link(_text(path)) if getlink else self[path]
+            found: Any = self._link(path_text(path)) if getlink else self[path]
         except NotFoundError:
             return default
         return type(found) if getclass else found
 
     def _link(self, path: str) -> SoftLink | ExternalLink | HardLink:
         """The link at a path."""
+        with self._backend.lock:
+            return self._found_link(path)
+
+    def _found_link(self, path: str) -> SoftLink | ExternalLink | HardLink:
         absolute = self._absolute(path)
         parts = [part for part in path.split("/") if part not in ("", ".")]
         if not parts:
@@ -124,7 +128,7 @@ class Group(Node, Mapping[str, "Member | None"]):
         Example:
             >>> f.visit_links(print)
         """
-        for path in self._link_paths():
+        for path in self._below_links():
             result = function(path)
             if result is not None:
                 return result
@@ -144,11 +148,18 @@ class Group(Node, Mapping[str, "Member | None"]):
         Example:
             >>> f.visititems_links(lambda path, link: print(path, link))
         """
-        for path in self._link_paths():
+        for path in self._below_links():
             result = function(path, self.get(path, getlink=True))
             if result is not None:
                 return result
         return None
+
+    def _below_links(self) -> Iterator[str]:
+        """The path of each link below this group; in a file that is edited, all are listed before one is changed."""
+        if self._backend.is_fixed:
+            return self._link_paths()
+        with self._backend.lock:
+            return iter(list(self._link_paths()))
 
     def _link_paths(self) -> Iterator[str]:
         """The path of each link below this group, depth first."""
@@ -191,13 +202,23 @@ class Group(Node, Mapping[str, "Member | None"]):
         Example:
             >>> f.visit(print)
         """
+        for path in self._below_paths():
+            result = function(path)
+            if result is not None:
+                return result
+        return None
+
+    def _below_paths(self) -> Iterator[str]:
+        """The path of each object below this group; in a file that is edited, all are listed before one is changed."""
+        if self._backend.is_fixed:
+            return self._visited_paths()
+        with self._backend.lock:
+            return iter(list(self._visited_paths()))
+
+    def _visited_paths(self) -> Iterator[str]:
         visit = _native.Visit(self._file, self._number, self.name)
         while paths := visit.paths():
-            for path in paths:
-                result = function(path)
-                if result is not None:
-                    return result
-        return None
+            yield from paths
 
     def visititems(self, function: Callable[[str, Member], Result | None]) -> Result | None:
         """Calls `function` with the path of each object below this group and the object, until it returns something other
@@ -219,14 +240,22 @@ class Group(Node, Mapping[str, "Member | None"]):
         Example:
             >>> f.visititems(lambda path, member: print(path, member.attrs))
         """
+        for path, member in self._below_objects():
+            result = function(path, member)
+            if result is not None:
+                return result
+        return None
+
+    def _below_objects(self) -> Iterator[tuple[str, Any]]:
+        """The path of each object below this group, and the object."""
+        if not self._backend.is_fixed:
+            yield from ((path, self[path]) for path in self._below_paths())
+            return
         file, above = self._file, self.name.rstrip("/") + "/"
         visit = _native.Visit(file, self._number, self.name)
         while found := visit.objects():
             for path, number, about in found:
-                result = function(path, self._object(file, number, above + path, about))
-                if result is not None:
-                    return result
-        return None
+                yield path, self._object(file, number, above + path, about)
 
     def _links(self) -> _native.Links:
         return self._file.links(self._number)
@@ -248,15 +277,18 @@ class Group(Node, Mapping[str, "Member | None"]):
         return reversed(self._names())
 
     def __len__(self) -> int:
-        return self._file.link_count(self._number)
+        with self._backend.lock:
+            return self._file.link_count(self._number)
 
     def _names(self) -> list[str]:
-        return self._file.names(self._number)
+        with self._backend.lock:
+            return self._file.names(self._number)
 
     def __contains__(self, path: object) -> bool:
         if path in ("", b""):
             return False
-        return self._file.exists(self._absolute(_text(path)))
+        with self._backend.lock:
+            return self._file.exists(self._absolute(path_text(path)))
 
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
@@ -264,33 +296,24 @@ class Group(Node, Mapping[str, "Member | None"]):
     def __getitem__(self, path: str | bytes | Reference) -> Member:
         if isinstance(path, Reference):
             return self._dereferenced(path)
-        absolute = self._absolute(_text(path))
-        file, number = self._file.find(absolute)
-        file.check(number)
-        return self._object(file, number, self._name(file, number, absolute))
+        absolute = self._absolute(path_text(path))
+        with self._backend.lock:
+            file, number = self._file.find(absolute)
+            file.check(number)
+            return self._object(file, number, self._name(file, number, absolute))
 
     def _name(self, file: _native.File, number: int, path: str) -> str:
         """What an object is called that was found at a path. One in another file has its path there, by which its members are found."""
         if file != self._file:
             return file.object_path(number)
-        return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+        return normal(path)
 
     def __repr__(self) -> str:
-        return tree.text(self) if self else self._closed()
+        with self._backend.lock:
+            return tree.text(self) if self else self._closed()
 
 
 #: What a group contains. A `Node` is an object that cannot be read.
 Member: TypeAlias = Group | Dataset | Datatype | Node
 
 Node._classes = {"dataset": Dataset, "datatype": Datatype, "group": Group}
-
-
-def _text(path: object) -> str:
-    """A path as text; bytes are UTF-8, as in h5py."""
-    if isinstance(path, bytes):
-        path = path.decode("utf-8", "surrogateescape")
-    if not isinstance(path, str):
-        raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
-    if not path:
-        raise ObjectNotFoundError("an empty path: give the name of a member, or '/' for the root group")
-    return path

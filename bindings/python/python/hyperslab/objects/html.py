@@ -42,7 +42,9 @@ _FORMATS = {
 class Dataset(Protocol):
     """The part of a dataset's interface that is shown."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
+
     _number: int
     _about: dict[str, Any]
 

@@ -3,25 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _native
-from ..errors import READ_ONLY, InvalidInputError, ReadOnlyError, UnsupportedError
+from ..backends.backend import Backend, Changes
+from ..backends.reading import Reading
+from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values.references import Reference
 from . import html, tree
 from .attributes import Attributes
+from .kept import kept
 from .region_references import RegionReferences
 
 
 class Node:
-    """An object of a file: a group, a dataset, or another one."""
+    """An object of a file: a group, a dataset, or another one. How the file was opened decides whether it can be changed."""
 
     #: The class of each kind of object, set by `group`; others are a `Node`.
     _classes: ClassVar[Mapping[str, type[Node]]] = {}
+    #: What the backend keeps of an object of a file that changes.
+    _state: Any
 
-    def __init__(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> None:
-        self._file, self._number, self.name = file, number, name
-        self._about = file.describe(number, name) if about is None else about
+    def __init__(self, backend: Backend, number: int, name: str, about: dict[str, Any] | None = None) -> None:
+        self._backend, self._number = backend, number
+        backend.hold(self, name, about)
+
+    if TYPE_CHECKING:
+        _own_name: str
+        _file: _native.File
+        _about: dict[str, Any]
+    else:
+
+        @kept
+        def _own_name(self):
+            return self._state.name
+
+        @kept
+        def _file(self):
+            return self._state.file
+
+        @kept
+        def _about(self):
+            return self._state.about
+
+    @property
+    def name(self) -> str:
+        """The absolute path. It follows when the object is moved."""
+        return self._own_name
+
+    @property
+    def _changes(self) -> Changes:
+        """What makes changes to this object; `ReadOnlyError` if its file is open for reading."""
+        return self._backend.changes(self.name)
+
+    def _own_number(self) -> int:
+        """The number of the object, which was not removed."""
+        return self._number if self._file is not None else -1
 
     @property
     def kind(self) -> str:
@@ -36,7 +73,7 @@ class Node:
     @property
     def attrs(self) -> Attributes:
         """The attributes."""
-        return Attributes(self._file, self._number)
+        return Attributes(self)
 
     @property
     def path(self) -> str:
@@ -52,7 +89,7 @@ class Node:
     @property
     def file(self) -> Any:
         """The `File` that it is in; closing it closes the file."""
-        return self._classes["file"]._of(self._file)  # type: ignore[attr-defined]
+        return self._classes["file"]._of(self._backend)  # type: ignore[attr-defined]
 
     @property
     def ref(self) -> Reference:
@@ -70,44 +107,54 @@ class Node:
     def __eq__(self, other: object) -> bool:
         """Whether it is the same object of the same opening of a file, under any path. Copies are equal, and so is what comes out of a
         pickle as long as this process uses the opening that was pickled."""
-        return isinstance(other, Node) and self._number == other._number and self._file == other._file
+        return isinstance(other, Node) and self._number == other._number and self._backend == other._backend
 
     def __hash__(self) -> int:
-        return hash((self._file, self._number))
+        return hash((self._backend, self._number))
 
     def __bool__(self) -> bool:
         """Whether its file is open, as in h5py."""
-        return not self._file.closed
+        return not self._backend.closed
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._file, self._number, self.name)
+        return type(self), (self._backend, self._number, self.name)
 
     def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
-        """The object with this number."""
+        """The object with this number of a file: this one's, or that of an external link, which is only read."""
         # The core makes a Python object of the file for each answer. All objects of an opening share one: what was pickled is found
         # again as long as it lives (`reopening`).
-        file = self._file if file == self._file else file
+        backend = self._backend if file == self._file else Reading(file)
         about = file.describe(number, name) if about is None else about
-        return self._classes.get(about["kind"], Node)(file, number, name, about)
+        return self._classes.get(about["kind"], Node)(backend, number, name, about)
+
+    def _current(self, value: Any) -> Any:
+        """A reference of this file as the file is now; other values as they are."""
+        if self._backend.is_fixed or not isinstance(value, Reference) or value._file.path != self._backend.path:
+            return value
+        return value._in(self._file)
 
     def _dereferenced(self, reference: Reference) -> Node:
         """The object that a reference points at."""
-        found = reference._found()
-        if found is None:
-            raise InvalidInputError("this reference points at nothing")
-        found.file.check(found.object)
-        return self._object(found.file, found.object, found.path)
+        with self._backend.lock:
+            found = self._current(reference)._found()
+            if found is None:
+                raise InvalidInputError("this reference points at nothing")
+            found.file.check(found.object)
+            return self._object(found.file, found.object, found.path)
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
-        self._file, self._number = self._file.reopen().find(self.name)
-        self._about = self._file.describe(self._number, self.name)
+        found = self._backend.refreshed(self.name)
+        if found is not None:
+            name = self.name
+            self._backend, self._number = found
+            self._backend.hold(self, name, None)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
+        raise InvalidTypeError(f"a {self.kind} has no items that can be set", self._changes.path, self.name)
 
     def __delitem__(self, key: Any) -> None:
-        raise ReadOnlyError(READ_ONLY, self._file.path, self.name)
+        raise InvalidTypeError(f"a {self.kind} has no items that can be deleted", self._changes.path, self.name)
 
     def _summary(self) -> list[str]:
         """The parts of the object's line in a tree; of a dataset the first two are its dimensions and type."""

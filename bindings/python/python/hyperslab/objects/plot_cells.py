@@ -20,7 +20,9 @@ Array = np.ndarray[Any, Any]
 class Dataset(Protocol):
     """The part of a dataset's interface that plots use."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
+
     _file: _native.File
     _about: dict[str, Any]
 

@@ -37,7 +37,9 @@ Item = TypeVar("Item")
 class Shown(Protocol):
     """An object as the tree shows it: a group, a dataset, or any other object of a file."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
+
     _number: int
 
     @property

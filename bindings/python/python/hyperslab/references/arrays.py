@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..backends.reading import Reading
 from ..dtypes import describe, is_plain
 from ..errors import UnsupportedError
 from ..objects.dataset import Dataset
@@ -99,7 +100,7 @@ def _array(path: str, name: str, member: Member, variable: Any) -> Array:
         raise UnsupportedError(f"it lies in another file ({member.file.path}): references are into one")
     if about.get("refusal"):
         raise UnsupportedError(f"it cannot be read ({about['refusal']})")
-    dataset = Dataset(member.file, member.number, member.path)
+    dataset = Dataset(Reading(member.file), member.number, member.path)
     if not is_plain(datatype) or datatype["class"] == "array" or dataset.dtype.kind not in "iufcbS":
         raise UnsupportedError(f"elements that are {describe(datatype)} have no counterpart in Zarr: VirtualiZarr can load them (loadable_variables)")
     if about["storage"] == "virtual":

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..errors import LimitExceededError, UnsupportedError
-from ..objects.attributes import Attributes
+from ..objects.attributes import attributes_of
 from ..xarray.attributes import read_attributes
 from ..xarray.groups import MAX_OTHER_PATHS, find_group
 from .arrays import Array, arrays_of, chunk_keys, json_attributes
@@ -39,7 +39,7 @@ class Document:
         self._charge(is_again, path)
         prefix = path.strip("/") + "/" if path != "/" else ""
         self.refs[f"{prefix}.zgroup"] = _text({"zarr_format": 2})
-        self.refs[f"{prefix}.zattrs"] = _text(json_attributes(read_attributes(Attributes(file, number))))
+        self.refs[f"{prefix}.zattrs"] = _text(json_attributes(read_attributes(attributes_of(file, number))))
         for array in arrays_of(self._file, path, self._drop):
             self._charge(is_again, path)
             self._add_array(f"{prefix}{array.name}", array)

@@ -13,7 +13,7 @@ from .. import _native
 from ..errors import InvalidInputError
 from ..extras import require
 from ..file import _of_store
-from ..objects.attributes import Attributes
+from ..objects.attributes import attributes_of
 from ..sessions import session
 from ..xarray.attributes import read_attributes
 from ..xarray.groups import find_group
@@ -94,7 +94,7 @@ class _Builder:
             if name in drop or target is None or file.kind(target) != "group" or (file.path, target) in above:
                 continue
             groups[name] = self.group(f"{path.rstrip('/')}/{name}", drop, above | {(file.path, number)})
-        attributes = json_attributes(read_attributes(Attributes(file, number)))
+        attributes = json_attributes(read_attributes(attributes_of(file, number)))
         return ManifestGroup(arrays=arrays, groups=groups, attributes=attributes)
 
     def _array(self, array: Array) -> ManifestArray:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-import numpy as np
-
 from .. import _native
-from ..errors import ObjectNotFoundError, UnsupportedError
+from ..errors import ObjectNotFoundError
 from ..objects import attributes
-from ..objects.attributes import Empty
 from ..type_aliases import AttributeValue
-from ..values import dtype_encoding, new_references
+from ..values import attribute_encoding, dtype_encoding, empty, new_references
 
 
 class NewAttributes(MutableMapping[str, AttributeValue]):
@@ -58,14 +55,14 @@ class NewAttributes(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.create("count", 3, dtype="u2")
         """
-        kind = new_references.kind_of(attributes.as_ours(value), dtype)
+        kind = new_references.kind_of(empty.as_ours(value), dtype)
         if kind == "Object":
             heap: list[bytes] = []
             given = dtype_encoding.stored(value, new_references.datatype_of(kind), heap)
             numbers = given.reshape(-1).view("<u8").tolist()
             self._writer.set_references(self._path, name, list(given.shape), [heap[number - 1].decode() if number else None for number in numbers])
             return
-        self._writer.set_attribute(self._path, name, *encoded(name, value, dtype))
+        self._writer.set_attribute(self._path, name, *attribute_encoding.encoded(name, value, dtype))
 
     def modify(self, name: str, value: Any) -> None:
         """Sets an attribute, with the dtype and shape of `value`.
@@ -81,38 +78,3 @@ class NewAttributes(MutableMapping[str, AttributeValue]):
 
     def __repr__(self) -> str:
         return f"<new attributes: {', '.join(self)}>"
-
-
-def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None = None) -> tuple[list[int] | None, dict[str, Any], bytes, list[bytes]]:
-    """Shape, datatype and stored bytes of an attribute's value, and its values of variable length.
-
-    Args:
-        name: Name of the attribute.
-        value: Its value.
-        dtype: Its dtype; by default that of `value`.
-        heap: Where what elements point at is added; by default a new list.
-
-    Returns:
-        The shape (`None` of a null dataspace), the datatype, the bytes of the elements, and what they point at.
-
-    Raises:
-        UnsupportedError: HDF5 cannot store such a value.
-    """
-    value = attributes.as_ours(value)
-    if isinstance(value, Empty):
-        return None, dtype_encoding.of_dtype(dtype or value.dtype), b"", []
-    heap = [] if heap is None else heap
-    kind = new_references.kind_of(value, dtype)
-    if value is None or isinstance(value, (dict, set)):
-        hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
-        raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}")
-    given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, dtype)
-    if getattr(given, "dtype", np.dtype("u1")).kind in "mM":
-        raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
-    datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
-    if isinstance(value, bytes):
-        given = np.bytes_(value)
-        datatype = dtype_encoding.of_dtype(f"S{max(len(value), 1)}")
-    data = dtype_encoding.stored(given, datatype, heap)
-    found = data.shape if kind else dtype_encoding.shape_of(given, datatype)
-    return list(found), datatype, data.tobytes(), heap

@@ -11,13 +11,13 @@ import numpy as np
 
 from .. import dtypes, indexing_keys
 from ..errors import InvalidInputError, InvalidTypeError
-from ..objects import reading
-from ..objects.attributes import Empty
+from ..objects import filters, reading
+from ..objects.dataset_changes import broadcast
 from ..objects.text_view import TextView
 from ..type_aliases import Elements
 from ..values import compounds, dtype_encoding, new_references, tagged_dtypes, times
+from ..values.empty import Empty
 from ..values.new_references import NewReference
-from . import filters
 from .new_attributes import NewAttributes
 
 
@@ -340,14 +340,3 @@ class NewDataset:
 
     def __repr__(self) -> str:
         return f"<new dataset {self.name} {self.shape}>"
-
-
-def broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[int, ...], values: Any) -> np.ndarray[Any, Any]:
-    """Values for a selection of `shape`: as in numpy, they may have more dimensions of extent 1."""
-    target = shape + inner
-    while data.ndim > len(target) and data.shape[0] == 1:
-        data = data[0]
-    try:
-        return np.broadcast_to(data, target)
-    except ValueError:
-        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}") from None

@@ -11,18 +11,18 @@ from typing import Any
 from .. import _native
 from ..addresses import is_address, options_of, shown_address
 from ..arguments import check_choice, not_a_choice
+from ..backends import unclosed
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..objects.filters import filters_of
 from ..objects.links import ExternalLink, HardLink, SoftLink
+from ..objects.virtual_layouts import VirtualLayout, VirtualSource
 from ..type_aliases import Path
 from ..values.dtype_encoding import extents, fill_of
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
-from . import unclosed
-from .filters import filters_of
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_group import NewGroup
-from .virtual_layouts import VirtualLayout, VirtualSource
 
 __all__ = [
     "ExternalLink",

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
-from ..objects import attributes
+from ..objects import definition
 from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
-from ..values import dtype_encoding, new_references, times
+from ..objects.virtual_layouts import VirtualLayout
+from ..values import dtype_encoding, empty, new_references, times
 from ..values.new_references import NewReference
-from . import copying, creating
+from . import copying
 from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_members import NewMembers, normal
-from .virtual_layouts import VirtualLayout
 
 
 class NewGroup(NewMembers):
@@ -159,13 +159,13 @@ class NewGroup(NewMembers):
             >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
         """
         where = self._below(name)
-        options = self._more(creating.checked(more), shape)
-        data = attributes.as_ours(data)
+        options = self._more(definition.checked(more), shape)
+        data = empty.as_ours(data)
         if not self._is_whole and data is not None and (kind := new_references.kind_of(data, dtype)) is not None:
             return self._given_references(where, kind, data, shape, track_order)
-        stated = creating.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
-        chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        fillvalue, fill = creating.fill(stated, fillvalue)
+        stated = definition.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
+        chosen = definition.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
+        fillvalue, fill = definition.fill(stated, fillvalue)
         extent = None if stated.shape is None else list(stated.shape)
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
@@ -250,7 +250,7 @@ class NewGroup(NewMembers):
         found = self[name]
         if not isinstance(found, NewDataset):
             raise InvalidTypeError(f"{found.name} is not a dataset")
-        creating.check_required(found, shape, dtype, exact)
+        definition.check_required(found, shape, dtype, exact)
         return found
 
     def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:
@@ -267,7 +267,7 @@ class NewGroup(NewMembers):
         Example:
             >>> out.create_dataset_like("x", f["x"], compression="zstd")
         """
-        return self.create_dataset(name, **creating.like(other, options))
+        return self.create_dataset(name, **definition.like(other, options))
 
     def _track(self, path: str, track_order: bool | None) -> None:
         if track_order is not None:

@@ -14,11 +14,11 @@ import numpy as np
 
 from .. import _native, indexing_keys
 from ..addresses import options_of
+from ..backends import unclosed
 from ..display.blocks import card, facts, text
 from ..errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..type_aliases import Path
 from ..values import dtype_encoding, new_references
-from . import unclosed
 from .new_file import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
 
 

@@ -13,8 +13,9 @@ from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
 from .. import _native
+from ..backends.reading import Reading
 from ..errors import ConflictError, InvalidInputError
-from ..objects.attributes import Attributes, value_of
+from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from .array import converted
 from .attributes import netcdf_value
@@ -160,7 +161,7 @@ class FilesStore(AbstractDataStore):
                 other, number = file.find(path)
             except LookupError:
                 raise ConflictError(f"there is no {path}, which {first_path} has: leave it out with drop_variables", file.path, path) from None
-            found = Dataset(other, number, path)
+            found = Dataset(Reading(other), number, path)
             if name not in self._joined:
                 if compare:
                     self._compare(variable, found)
@@ -218,7 +219,7 @@ class FilesStore(AbstractDataStore):
         parts = []
         for index in range(len(self._files)):
             dataset = self.dataset(name, index)
-            attributes = {key: netcdf_value(value, key) for key, value in Attributes(dataset._file, dataset._number).items()}
+            attributes = {key: netcdf_value(value, key) for key, value in dataset.attrs.items()}
             values = converted(np.asarray(dataset[...]), dataset._about["datatype"], variable.dtype)
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
         whole = Variable.concat(parts, self._concat_dim)  # type: ignore[no-untyped-call]

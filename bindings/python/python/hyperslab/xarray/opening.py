@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .. import _native, file_objects
 from ..addresses import absolute
+from ..backends.reading import Reading
 from ..errors import ConflictError, InvalidTypeError
 from ..file import local_path
 from ..file_objects import CONTENT_NAME
@@ -44,7 +45,7 @@ class OpenedFile:
         found = self._datasets.get(path)
         if found is None:
             file, number = self.file.find(path)
-            found = self._datasets[path] = Dataset(file, number, path)
+            found = self._datasets[path] = Dataset(Reading(file), number, path)
         return found
 
     def check_unchanged(self) -> None:

@@ -14,7 +14,7 @@ from xarray.core import indexing
 
 from ..dtypes import stored_dtype, value_dtype
 from ..errors import ConflictError, Error, InternalError, UnsupportedError
-from ..objects.attributes import Attributes
+from ..objects.attributes import attributes_of
 from .array import HyperslabArray
 from .attributes import read_attributes
 from .encoding import storage_of
@@ -76,7 +76,7 @@ class HyperslabStore(AbstractDataStore):
 
     def get_attrs(self) -> dict[str, Any]:
         """The attributes of the group."""
-        return read_attributes(Attributes(*find_group(self.opened().file, self._group)))
+        return read_attributes(attributes_of(*find_group(self.opened().file, self._group)))
 
     def get_dimensions(self) -> dict[str, int]:
         """Extents of the dimensions that the group declares."""
@@ -122,7 +122,7 @@ class HyperslabStore(AbstractDataStore):
         dimensions = tuple(self._named(name) for name in named if name is not None)
         if len(dimensions) != len(shape):
             raise InternalError(f"dimensions {named} for shape {shape}", member.file.path, member.path)
-        attributes = read_attributes(Attributes(member.file, member.number))
+        attributes = read_attributes(attributes_of(member.file, member.number))
         dtype, encoding = self._types(member, datatype)
         fill = attributes.get("_FillValue")
         if isinstance(fill, (str, bytes)):

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...errors import Error, InvalidInputError, MissingFileError
 from ...file import open as open_file
-from ...objects.attributes import Empty
 from ...objects.node import Node
+from ...values.empty import Empty
 from .._objects import ObjectID
 from .attrs import AttributeManager
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
@@ -33,12 +33,6 @@ class HLObject(Node):
     def attrs(self) -> Any:
         """The attributes."""
         return AttributeManager(self)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Node) and self._number == other._number and self._file == other._file
-
-    def __hash__(self) -> int:
-        return hash((self._file, self._number))
 
 
 def is_hdf5(fname: Any) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from ... import _native, file
+from ...backends.backend import Backend
 from ...errors import InvalidInputError, UnsupportedError
+from ...writing.new_file import create, unknown_mode
+from ...writing.opening import editing_of, is_existing
 from .. import h5f
 from .._missing import unsupported
 from .._objects import ObjectID
@@ -20,6 +22,8 @@ from .group import Group
 #: the fill value, as in h5py.
 open_options: dict[str, Any] = {"paths": "anywhere", "missing_sources": "fill"}
 
+#: Of files that are changed.
+_DRIVERS_OF_CHANGES = (None, "sec2", "stdio")
 _DRIVERS = (None, "sec2", "stdio", "core", "direct", "split", "family")
 
 
@@ -33,37 +37,23 @@ class File(Group, file.File):
     """An open file, with h5py's names and values."""
 
     _id_class = h5f.FileID
-    #: Opens a file in a mode other than `r`. `editing`, which is above this module, provides it.
-    _in_other_mode: ClassVar[Callable[..., Any]]
 
-    def __new__(cls, name: Any = None, mode: str = "r", *options: Any, **more: Any) -> Any:
-        if mode != "r" and cls is File:
-            return File._in_other_mode(name, mode, *options, **more)
-        return super().__new__(cls)
+    def __new__(cls, name: Any = None, mode: str = "r", driver: str | None = None, libver: Any = None, *_: Any, **more: Any) -> Any:
+        if mode in ("r", "r+") or (mode == "a" and is_existing(name)):
+            return super().__new__(cls)
+        if mode not in ("a", "w", "w-", "x"):
+            raise unknown_mode(mode)
+        return create(name, "x" if mode == "a" else mode, driver=driver, libver=libver, **more)
 
     def __init__(
         self, name: Any, mode: str = "r", driver: str | None = None, libver: Any = None, userblock_size: int | None = None, swmr: bool = False, **_: Any
     ) -> None:
-        if driver not in _DRIVERS:
-            raise UnsupportedError(f"the file driver {driver!r}", str(name))
+        if driver not in (_DRIVERS if mode == "r" else _DRIVERS_OF_CHANGES):
+            raise UnsupportedError(f"the file driver {driver!r}{'' if mode == 'r' else ' of a file that is changed'}", str(name))
         self._swmr, self._driver = swmr, driver or "sec2"
         if isinstance(name, ObjectID):
-            name = name._file
-        file.File.__init__(self, name if isinstance(name, _native.File) else self._opened(name))
-
-    @staticmethod
-    def _opened(name: Any) -> _native.File:
-        path = name if hasattr(name, "read") else [os.fspath(name)]
-        try:
-            return file.open(path, format="hdf5", **open_options).files[0]._file
-        except InvalidInputError as error:
-            if not isinstance(error, OSError):
-                raise NotHdf5Error(error.message, error.file, error.object, error.offset) from None
-            raise
-
-    @classmethod
-    def _of(cls, native: _native.File) -> File:
-        return File(native)
+            name = name._node._backend
+        file.File.__init__(self, name if isinstance(name, (_native.File, Backend)) else _opened(name, mode))
 
     @classmethod
     def in_memory(cls, file_image: Any = None, **_: Any) -> Any:
@@ -91,13 +81,23 @@ class File(Group, file.File):
         return self._swmr
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._file,)
-
-    def __enter__(self) -> File:
-        return self
+        return type(self), (self._backend,)
 
     def __repr__(self) -> str:
         return f'<HDF5 file "{os.path.basename(self.filename)}" (mode {self.mode})>' if self else "<Closed HDF5 file>"
+
+
+def _opened(name: Any, mode: str) -> _native.File | Backend:
+    """A file as h5py opens it: HDF5, whatever netCDF would make of it."""
+    try:
+        if mode != "r":
+            return editing_of(name, {**open_options, "format": "hdf5"})
+        path = name if hasattr(name, "read") else [os.fspath(name)]
+        return file.open(path, format="hdf5", **open_options).files[0]._file
+    except InvalidInputError as error:
+        if not isinstance(error, OSError):
+            raise NotHdf5Error(error.message, error.file, error.object, error.offset) from None
+        raise
 
 
 HLObject._classes = {"dataset": Dataset, "datatype": Datatype, "group": Group, "file": File}

@@ -7,6 +7,7 @@ from typing import Any
 from ...errors import NotFoundError
 from ...objects import group
 from ...objects.links import ExternalLink, HardLink, SoftLink
+from ...objects.paths import path_text
 from .. import h5g
 from .base import HLObject, ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -48,7 +49,7 @@ class Group(HLObject, group.Group):
         if not self:
             return False
         try:
-            self._link(group._text(name))
+            self._link(path_text(name))
         except NotFoundError:
             return False
         return True

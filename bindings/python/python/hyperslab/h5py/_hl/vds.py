@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...writing.virtual_layouts import VirtualLayout, VirtualSource
+from ...objects.virtual_layouts import VirtualLayout, VirtualSource
 
 __all__ = ["VDSmap", "VirtualLayout", "VirtualSource"]
 

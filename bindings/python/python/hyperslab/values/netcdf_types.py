@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError, UnsupportedError
-from ..values import compounds, dtype_encoding
+from . import compounds, dtype_encoding
 
 #: What netCDF has where nothing was written, by numpy's name of the type.
 DEFAULT_FILLS: dict[str, Any] = {

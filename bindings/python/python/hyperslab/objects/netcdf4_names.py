@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from .types import NetcdfType
-from .variables import NetcdfDimension
+from ..values.netcdf_types import NetcdfType
+from .netcdf_dimension import NetcdfDimension
 
 
 class Netcdf4Names:

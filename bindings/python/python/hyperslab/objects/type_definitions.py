@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import types as netcdf_types
-from .types import NetcdfType
+from ..values import netcdf_types
+from ..values.netcdf_types import NetcdfType
 
 Make = Callable[[str, Mapping[str, NetcdfType]], NetcdfType]
 

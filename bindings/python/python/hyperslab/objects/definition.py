@@ -1,4 +1,4 @@
-"""Creating: from the arguments of `create_dataset` to a shape, a datatype and a storage layout."""
+"""Definition: from the arguments of `create_dataset` to a shape, a datatype and a storage layout."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
-from ..objects.attributes import Empty
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
+from ..values.empty import Empty
 from . import filters
 
 #: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.

@@ -3,18 +3,38 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
-from ..errors import InvalidInputError
+from .. import _native
+from ..errors import InvalidInputError, UnsupportedError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection
-from .edited_node import NodeEdits, address_of
 
 #: How references to objects are stored.
 OBJECT = {"class": "reference", "kind": "Object", "size": 8}
 
 
-def values_of(node: NodeEdits) -> ExistingObjects:
+def address_of(file: _native.File, number: int) -> bytes:
+    """The address of an object, as references hold it.
+
+    Args:
+        file: The file.
+        number: The number of the object.
+
+    Returns:
+        8 bytes.
+
+    Raises:
+        UnsupportedError: The file has no addresses.
+    """
+    address = _native.address(file, number)
+    if address is None:
+        raise UnsupportedError("a reference to an object of a file that is not HDF5", file.path)
+    return address.to_bytes(8, "little")
+
+
+def values_of(node: Any) -> ExistingObjects:
     """A list for the values that elements of an edited object point at.
 
     Args:
@@ -26,7 +46,7 @@ def values_of(node: NodeEdits) -> ExistingObjects:
     return ExistingObjects(functools.partial(encoded, node))
 
 
-def encoded(node: NodeEdits, value: AnyReference) -> bytes:
+def encoded(node: Any, value: AnyReference) -> bytes:
     """Encodes a reference for the writer.
 
     Args:
@@ -40,7 +60,7 @@ def encoded(node: NodeEdits, value: AnyReference) -> bytes:
         InvalidInputError: It points at nothing, or into another file.
         ObjectNotFoundError: There is no object of its path.
     """
-    path = node._changes.path
+    path = node._backend.path
     if isinstance(value, NewReference):
         file, number = node._file.find(value.path)
         if file.path != path:

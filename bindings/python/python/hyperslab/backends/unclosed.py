@@ -8,7 +8,7 @@ import warnings
 import weakref
 from typing import Any
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 
 class UnclosedWarning(ResourceWarning):
@@ -23,7 +23,7 @@ if not sys.warnoptions:
 def watch(owner: Any, message: str) -> weakref.finalize[Any, Any]:
     """Warns when `owner` is dropped or the interpreter exits, unless the returned object is detached before."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _PACKAGE:
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):
         frame = frame.f_back
     return weakref.finalize(owner, _warn, message, frame.f_code.co_filename, frame.f_lineno, os.getpid())
 

@@ -8,23 +8,29 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..backends.backend import Changes
+from ..backends.reading import Reading
 from ..errors import InvalidInputError
-from ..netcdf.netcdf4_names import Netcdf4Names
-from ..netcdf.type_definitions import Make, TypeDefinitions
-from ..netcdf.types import NetcdfType, fixed_text
-from ..netcdf.variables import Contents, NetcdfDimension, NetcdfVariable
-from ..netcdf.writing import NO_COORDINATE, NO_VARIABLE, NetcdfGroup, storage_of
+from ..file import File
+from ..objects import scales
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
 from ..objects.group import Group
 from ..objects.links import HardLink
+from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
-from . import scales
-from .changes import Changes
+from ..values.netcdf_types import NetcdfType, fixed_text
+from .variables import Contents, NetcdfVariable
+from .writing import NO_COORDINATE, NO_VARIABLE, NetcdfGroup, storage_of
 
 _NUMBER: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 #: The beginning of the label of a dimension without a variable.
 _NO_VARIABLE = NO_VARIABLE.partition("{")[0]
+
+
+def raw_file(changes: Changes) -> File:
+    """The file with all changes so far, read as HDF5."""
+    return File(Reading(changes.raw))
 
 
 class EditedContents(Contents):
@@ -33,7 +39,7 @@ class EditedContents(Contents):
     def __init__(self, changes: Changes) -> None:
         super().__init__()
         self.edits = changes.edits
-        root = changes.raw
+        root = raw_file(changes)
         datasets = list(_datasets(root, self.types))
         unnumbered = []
         for path, dataset in datasets:
@@ -99,8 +105,7 @@ class StoredDataset:
 
     @property
     def _file(self) -> _native.File:
-        file: _native.File = self._changes.raw._file
-        return file
+        return self._changes.raw
 
     @property
     def _number(self) -> int:
@@ -126,7 +131,7 @@ class EditedWriter:
         parts = path.strip("/").split("/")
         for count in range(1, len(parts) + 1):
             above = "/" + "/".join(parts[:count])
-            if parts[0] and not self.changes.raw._file.exists(above):
+            if parts[0] and not self.changes.raw.exists(above):
                 self.changes.make(lambda editor, above=above: editor.create_group(above, True))  # type: ignore[misc]
 
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
@@ -148,7 +153,7 @@ class EditedWriter:
 
     def attribute_names(self, path: str) -> list[str]:
         """Names of the attributes of an object."""
-        return list(self.changes.raw[path].attrs)
+        return list(raw_file(self.changes)[path].attrs)
 
     def shape(self, path: str) -> list[int] | None:
         """The shape of a dataset."""
@@ -187,9 +192,9 @@ class EditedNetcdfGroup(NetcdfGroup):
         path = self._place(name, "dimension")
         if path in self._contents.dimensions or path in self._contents.variables:
             return super().create_dimension(name, size)  # the error
-        if self._changes.raw._file.exists("/" + path):
+        if self._changes.raw.exists("/" + path):
             raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
-        if not self._contents.dimensions and not self._contents.variables and "_NCProperties" not in self._changes.raw.attrs:
+        if not self._contents.dimensions and not self._contents.variables and "_NCProperties" not in raw_file(self._changes).attrs:
             self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
         made = super().create_dimension(name, size)
         self._scale(made)
@@ -200,7 +205,7 @@ class EditedNetcdfGroup(NetcdfGroup):
     ) -> NetcdfVariable:
         storage_of(options, sizes)
         own = self._contents.dimensions.get(path)
-        if own is None and self._changes.raw._file.exists("/" + path):
+        if own is None and self._changes.raw.exists("/" + path):
             raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
         #: Variables, with their axes, that have the dimension whose variable comes now.
         self._users = [] if own is None else self._users_of(own)
@@ -263,109 +268,12 @@ class EditedNetcdfGroup(NetcdfGroup):
             for axis, dim in enumerate(made.found):
                 if attached[axis : axis + 1] and attached[axis]:
                     scales.disconnect(dataset, axis, self._stored(dim.path))
-        if self._changes.raw._file.exists(stored) and (made is not None or own is None):
+        if self._changes.raw.exists(stored) and (made is not None or own is None):
             self._changes.remove(stored)
-        if own is not None and not self._changes.raw._file.exists("/" + path):
+        if own is not None and not self._changes.raw.exists("/" + path):
             self._scale(own)
             for variable, axis in self._users:
                 scales.connect(self._stored(variable), axis, self._stored(path))
 
     def _stored(self, path: str) -> StoredDataset:
         return StoredDataset(self._changes, path)
-
-
-class NetcdfEdits(Netcdf4Names, TypeDefinitions):
-    """What a group of an edited file has for netCDF: dimensions, variables and types, as `create_netcdf`."""
-
-    _changes: Changes
-
-    def _netcdf(self) -> EditedNetcdfGroup:
-        return EditedNetcdfGroup(self)
-
-    @property
-    def dimensions(self) -> dict[str, NetcdfDimension]:
-        """The netCDF dimensions of this group by name."""
-        with self._changes.lock:
-            return self._netcdf().dimensions
-
-    @property
-    def variables(self) -> dict[str, Any]:
-        """The netCDF variables of this group by name."""
-        with self._changes.lock:
-            netcdf = self._netcdf()
-            return {name: netcdf._root[made._path] for name, made in netcdf.variables.items()}
-
-    def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
-        """Creates a netCDF dimension.
-
-        Args:
-            name: Name of the dimension, or its path in a group below.
-            size: Its size; `None` for an unlimited dimension.
-
-        Returns:
-            The dimension.
-
-        Raises:
-            InvalidInputError: There is an object of this name, or the size is not valid.
-
-        Example:
-            >>> f.create_dimension("member", 10)
-        """
-        with self._changes.lock:
-            netcdf = self._netcdf()
-            made = netcdf.create_dimension(name, size)
-            netcdf.settled()
-            return made
-
-    def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
-        """Creates a netCDF variable over existing dimensions.
-
-        Args:
-            name: Name of the variable, or its path.
-            dims: Names of the dimensions, of this group or of those above it.
-            dtype: As in the files of `create_netcdf`.
-            data: The values.
-            options: As in the files of `create_netcdf`: `fill_value`, `attrs`, `units`, `calendar`, `bounds`, `coordinates`, `cell_methods`,
-                `grid_mapping`, and those of `create_dataset`, such as `compression` and `chunks`.
-
-        Returns:
-            The dataset of the variable.
-
-        Raises:
-            InvalidInputError: A dimension does not exist, there is an object of this name, or `data` does not fit the dimensions.
-
-        Example:
-            >>> f.create_variable("t2m", ["time", "x"], "f4", units="K", compression="zstd")
-        """
-        with self._changes.lock:
-            netcdf = self._netcdf()
-            made = netcdf.create_variable(name, dims, dtype, data, **options)
-            netcdf.settled()
-            return netcdf._root[made._path]
-
-    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Any:
-        """Creates a grid mapping (CF 5.6), as in the files of `create_netcdf`.
-
-        Args:
-            name: Name of the variable, or its path.
-            grid_mapping_name: CF's name of the projection.
-            parameters: The parameters by CF's names.
-
-        Returns:
-            The dataset of the variable.
-
-        Example:
-            >>> f.create_grid_mapping("crs", "latitude_longitude", earth_radius=6371229.0)
-        """
-        with self._changes.lock:
-            netcdf = self._netcdf()
-            made = netcdf.create_grid_mapping(name, grid_mapping_name, **parameters)
-            netcdf.settled()
-            return netcdf._root[made._path]
-
-    def _create_type(self, name: str, make: Make) -> NetcdfType:
-        with self._changes.lock:
-            netcdf = self._netcdf()
-            made = netcdf._create_type(name, make)
-            netcdf.settled()
-            return made

@@ -1,4 +1,4 @@
-"""Edited dataset: a dataset of a file that is edited, written to with h5py's selections."""
+"""Dataset changes: values of a dataset are written, with h5py's selections, if the file can be changed."""
 
 from __future__ import annotations
 
@@ -7,64 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, indexing_keys
+from .. import indexing_keys
 from ..errors import Error, InvalidInputError, InvalidTypeError
-from ..objects import reading
-from ..objects.dataset import Dataset
-from ..type_aliases import Elements
-from ..values import compounds, dtype_encoding, tagged_dtypes
-from ..writing.new_dataset import broadcast
-from . import references, scales
-from .edited_node import NodeEdits
+from ..values import compounds, dtype_encoding
+from . import scales, stored_references
+from .stored_properties import StoredProperties
 from .string_padding import pad
 
 
-class DatasetEdits(NodeEdits, Dataset):
-    """What a dataset of an edited file has besides reading. Subclasses put it in front of the class that reads it."""
+class DatasetChanges(StoredProperties):
+    """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
-    #: The reader of a view of the file.
-    _made: tuple[_native.File, _native.DatasetReader | None] | None = None
-
-    @property
-    def _shape(self) -> tuple[int, ...]:
-        return tuple(self._about["shape"] or ())
-
-    @property
-    def _dtype(self) -> np.dtype[Any]:
-        return tagged_dtypes.of_datatype(self._about["datatype"])
-
-    @property
-    def _reader(self) -> _native.DatasetReader | None:
-        with self._changes.lock:
-            view = self._file
-            if self._made is None or self._made[0] is not view:
-                self._made = view, reading.reader(view, self._number, self._about, self.dtype)
-            return self._made[1]
-
-    def refresh(self) -> None:
-        """Does nothing: the dataset shows each change at once."""
-
-    def flush(self) -> None:
-        """Commits all changes of the file."""
-        self._changes.commit()
-
-    def __getitem__(self, key: Any) -> Elements:
-        with self._changes.lock:
-            return super().__getitem__(self._current(key))
-
-    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Reads into an array.
-
-        Args:
-            out: The array.
-            source_sel: What to read of the dataset; by default all.
-            dest_sel: Where to put it in `out`; by default everywhere.
-
-        Example:
-            >>> f["theta"].read_direct(buffer, np.s_[0])
-        """
-        with self._changes.lock:
-            super().read_direct(out, source_sel, dest_sel)
+    _shape: Any
 
     def __setitem__(self, key: Any, values: Any) -> None:
         """Writes a selection: slices, indexes, lists of indexes and masks, as in h5py. Names of fields in the key (`d["a", 0:3]`)
@@ -215,7 +169,7 @@ class DatasetEdits(NodeEdits, Dataset):
         datatype = _writable(about["datatype"])
         selected = indexing_keys.select(key, tuple(about["shape"]))
         inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
-        heap = references.values_of(self)
+        heap = stored_references.values_of(self)
         parts: compounds.Parts = None
         try:
             if dtype_encoding.has_fields(datatype):
@@ -263,7 +217,7 @@ class DatasetEdits(NodeEdits, Dataset):
         stored with fewer rows."""
         if self._file.format != "Netcdf4":
             return
-        stored = self._changes.raw._file.describe(self._number, self.name)["shape"]
+        stored = self._changes.raw.describe(self._number, self.name)["shape"]
         if tuple(stored) != shape:
             number = self._own_number()
             self._changes.make(lambda editor: editor.resize(number, list(shape)))
@@ -295,3 +249,14 @@ def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
     if datatype["class"] == "bitfield":
         return {"class": "integer", "size": datatype["size"], "signed": False, "order": datatype["order"]}
     return datatype
+
+
+def broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[int, ...], values: Any) -> np.ndarray[Any, Any]:
+    """Values for a selection of `shape`: as in numpy, they may have more dimensions of extent 1."""
+    target = shape + inner
+    while data.ndim > len(target) and data.shape[0] == 1:
+        data = data[0]
+    try:
+        return np.broadcast_to(data, target)
+    except ValueError:
+        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}") from None

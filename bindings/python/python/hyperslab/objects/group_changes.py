@@ -1,35 +1,37 @@
-"""Edited group: a group of a file that is edited. Objects are created, removed, renamed and copied as in h5py."""
+"""Group changes: objects of a group are created, removed, renamed and copied as in h5py, if the file can be changed."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
-from ..objects import attributes
-from ..objects.dataset import Dataset
-from ..objects.datatype import Datatype
-from ..objects.group import Group, _text
-from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
-from ..objects.node import Node
-from ..values import dtype_encoding, times
-from ..writing import creating
-from ..writing.virtual_layouts import VirtualLayout
-from . import references
-from .edited_node import NodeEdits
-from .netcdf_edits import NetcdfEdits
-
-Result = TypeVar("Result")
+from ..values import dtype_encoding, empty, times
+from . import definition, stored_references
+from .dataset import Dataset
+from .datatype import Datatype
+from .links import ExternalLink, HardLink, SoftLink, as_ours
+from .netcdf_definitions import NetcdfDefinitions
+from .node import Node
+from .paths import normal, path_text
+from .virtual_layouts import VirtualLayout
 
 _MISSING: Any = object()
 
 
-class GroupEdits(NetcdfEdits, NodeEdits, Group):
-    """What a group of an edited file has besides reading. Subclasses put it in front of the class that reads it."""
+class GroupChanges(NetcdfDefinitions):
+    """What changes a group. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
+
+    if TYPE_CHECKING:
+        # Of the group that is changed.
+        def __getitem__(self, path: Any) -> Any: ...
+        def __contains__(self, path: object) -> bool: ...
+        def _absolute(self, path: str) -> str: ...
+        def _names(self) -> list[str]: ...
 
     def create_group(self, name: Any, track_order: bool | None = None) -> Any:
         """Creates a group, and the groups above it.
@@ -71,7 +73,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
             if not self._file.exists(self._below(name)):
                 return self.create_group(name)
             found = self[name]
-            if not isinstance(found, Group):
+            if found.kind != "group":
                 raise InvalidTypeError(f"{found.name} is not a group", self._changes.path, found.name)
             return found
 
@@ -126,15 +128,15 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         if name is None:
             raise UnsupportedError("a dataset without a name: give one", self._changes.path)
         path = self._below(name)
-        rest = creating.checked(more)
+        rest = definition.checked(more)
         if rest:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(rest))!r}")
-        data = attributes.as_ours(data)
-        stated = creating.stated(shape, dtype, data)
-        chosen = creating.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        _, fill = creating.fill(stated, fillvalue, references.values_of(self))
+        data = empty.as_ours(data)
+        stated = definition.stated(shape, dtype, data)
+        chosen = definition.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
+        _, fill = definition.fill(stated, fillvalue, stored_references.values_of(self))
         size = None if stated.shape is None else list(stated.shape)
-        committed = dtype.name if isinstance(dtype, Datatype) and isinstance(dtype, NodeEdits) and dtype._changes is self._changes else None
+        committed = dtype.name if isinstance(dtype, Datatype) and dtype._backend is self._backend else None
         with self._changes.lock:
             self._changes.make(
                 lambda editor: editor.create_dataset(
@@ -178,7 +180,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
             found = self[name]
             if not isinstance(found, Dataset):
                 raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
-            creating.check_required(found, shape, dtype, exact, self._changes.path)
+            definition.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 
     def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:
@@ -195,7 +197,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         Example:
             >>> f.create_dataset_like("y", f["x"], compression="zstd")
         """
-        return self.create_dataset(name, **creating.like(other, options))
+        return self.create_dataset(name, **definition.like(other, options))
 
     def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Any:
         """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
@@ -256,7 +258,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
                 raise InvalidInputError(f"a hard link needs the path of an object: f[{name!r}] = hs.HardLink('/path')", self._changes.path)
             self[name] = self[value.path]
         elif isinstance(value, Node):
-            if not isinstance(value, NodeEdits) or value._changes is not self._changes:
+            if value._backend is not self._backend:
                 raise InvalidInputError(f"{value.name} is in another file: copy it, f.copy(source, {name!r})", self._changes.path)
             number = value._own_number()
             make(lambda editor: editor.create_hard_link(path, number))
@@ -284,7 +286,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         Example:
             >>> f.move("x", "old/x")
         """
-        self._changes.rename(_plain(self._below(source)), _plain(self._below(dest)))
+        self._changes.rename(normal(self._below(source)), normal(self._below(dest)))
 
     def copy(
         self,
@@ -320,12 +322,12 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
         if expand_refs:
             raise UnsupportedError("copy with expand_refs: leave it out", self._changes.path)
         found = source if isinstance(source, Node) else self[source]
-        if not isinstance(found, (Group, Dataset, Datatype)):
+        if not isinstance(found, (GroupChanges, Dataset, Datatype)):
             raise InvalidTypeError(f"only objects of HDF5 files can be copied, not {source!r}", self._changes.path)
-        target = dest if isinstance(dest, GroupEdits) else self
-        if isinstance(dest, Node) and not isinstance(dest, GroupEdits):
+        target = dest if isinstance(dest, GroupChanges) else self
+        if isinstance(dest, Node) and not isinstance(dest, GroupChanges):
             raise InvalidTypeError("the destination is not a group of a file that is edited", self._changes.path)
-        path = target._below((name if name is not None else found.name.rpartition("/")[2]) if isinstance(dest, GroupEdits) else dest)
+        path = target._below((name if name is not None else found.name.rpartition("/")[2]) if isinstance(dest, GroupChanges) else dest)
         with target._changes.lock:
             file, number = found._file, found._number
             target._changes.make(lambda editor: editor.copy(file, number, path, shallow, expand_soft, expand_external, not without_attrs))
@@ -416,84 +418,7 @@ class GroupEdits(NetcdfEdits, NodeEdits, Group):
                 self[name] = value
 
     def _below(self, name: Any) -> str:
-        """An absolute path."""
-        self._own_number()
-        return self._absolute(_text(name))
-
-    def visit(self, function: Callable[[str], Result | None]) -> Result | None:
-        """Calls `function` with the path of each object below this group, as of a file that is read. It may change objects.
-
-        Args:
-            function: Called with the path relative to this group.
-
-        Returns:
-            The last result of `function`.
-
-        Example:
-            >>> f.visit(print)
-        """
-        return _first(function, ((path,) for path in self._paths()))
-
-    def visititems(self, function: Callable[[str, Any], Result | None]) -> Result | None:
-        """Calls `function` with the path of each object below this group and the object. It may change objects.
-
-        Args:
-            function: Called with the path relative to this group, and the object.
-
-        Returns:
-            The last result of `function`.
-
-        Example:
-            >>> f.visititems(lambda path, member: print(path, member.attrs))
-        """
-        return _first(function, ((path, self[path]) for path in self._paths()))
-
-    def _paths(self) -> list[str]:
-        """The path of each object, listed before the first is changed."""
-        paths: list[str] = []
+        """The absolute path of a member that is changed."""
         with self._changes.lock:
-            super().visit(paths.append)
-        return paths
-
-    def _link_paths(self) -> Iterator[str]:
-        with self._changes.lock:
-            return iter(list(super()._link_paths()))
-
-    # What looks at the file more than once sees one state of it, whatever other threads change.
-
-    def __getitem__(self, path: Any) -> Any:
-        with self._changes.lock:
-            return super().__getitem__(path)
-
-    def _link(self, path: str) -> SoftLink | ExternalLink | HardLink:
-        with self._changes.lock:
-            return super()._link(path)
-
-    def __contains__(self, path: object) -> bool:
-        with self._changes.lock:
-            return super().__contains__(path)
-
-    def __len__(self) -> int:
-        with self._changes.lock:
-            return super().__len__()
-
-    def _names(self) -> list[str]:
-        with self._changes.lock:
-            return super()._names()
-
-    def __repr__(self) -> str:
-        with self._changes.lock:
-            return super().__repr__()
-
-
-def _first(function: Callable[..., Result | None], calls: Iterator[tuple[Any, ...]]) -> Result | None:
-    """The first result that is not `None`."""
-    for arguments in calls:
-        result = function(*arguments)
-        if result is not None:
-            return result
-    return None
-
-
-def _plain(path: str) -> str:
-    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
+            self._own_number()
+        return self._absolute(path_text(name))

@@ -1,27 +1,103 @@
-"""Changes: an existing file that is open for editing, with its view, its lock and the warning if changes are dropped."""
+"""Editing: an existing file that is open for changes, with its view, its lock and the warning if changes are dropped."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from .. import _native, file
-from ..errors import InvalidInputError
+from .. import _native
+from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..sessions import session as session_of
-from ..writing import unclosed
+from . import unclosed
+from .backend import Backend, Holder
 
 Result = TypeVar("Result")
 
 
-class Changes:
-    """The changes of one open file. All objects of the file share it."""
+class EditedObject:
+    """An object of a file that is edited, as it is after all changes so far."""
+
+    def __init__(self, editing: Editing, number: int, name: str, about: dict[str, Any] | None) -> None:
+        view = editing.file
+        self._editing, self._number, self._path = editing, number, name
+        #: What was removed and renamed when this was made.
+        self._since, self._renamed = editing.time, len(editing.renamed)
+        self._described = view, view.describe(number, name) if about is None else about
+
+    @property
+    def name(self) -> str:
+        """The absolute path. It follows when the object is moved."""
+        with self._editing.lock:
+            renamed = self._editing.renamed
+            for path, to in renamed[self._renamed :]:
+                if self._path == path or self._path.startswith(f"{path}/"):
+                    self._path = to + self._path[len(path) :]
+            self._renamed = len(renamed)
+            return self._path
+
+    @property
+    def file(self) -> _native.File:
+        """The file with all changes so far.
+
+        Raises:
+            ObjectNotFoundError: The object was removed.
+        """
+        editing = self._editing
+        with editing.lock:
+            view = editing.file
+            if not editing.closed:
+                if editing.is_doubtful(self._since):
+                    # The object may have been made by changes that were dropped.
+                    if not view.exists(self.name) or view.find(self.name) != (view, self._number):
+                        raise ObjectNotFoundError("this object went with the changes that were dropped", editing.path, self.name)
+                    self._since = editing.time
+                if not editing.is_there(self._number, self._since):
+                    raise ObjectNotFoundError("this object was removed", editing.path, self.name)
+            return view
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The description of the object."""
+        with self._editing.lock:
+            view = self.file
+            if self._described[0] is not view and not self._editing.closed:
+                self._described = view, view.describe(self._number, self.name)
+            return self._described[1]
+
+
+class CurrentReader:
+    """Reads a dataset as it is after all changes so far, with the methods of `_native.DatasetReader`."""
+
+    def __init__(self, editing: Editing, node: Holder, make: Callable[[], Any]) -> None:
+        self._editing, self._node, self._make = editing, node, make
+        #: The reader of a view of the file.
+        self._made: tuple[_native.File, Any] | None = None
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        with self._editing.lock:
+            view = self._node._file
+            if self._made is None or self._made[0] is not view:
+                self._made = view, self._make()
+            return getattr(self._made[1], method)(*arguments)
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return functools.partial(self._call, method)
+
+
+class Editing(Backend):
+    """An existing file that is open for changes. Each change shows at once in all of its objects, and is visible to others after `flush`."""
+
+    mode = "r+"
+    is_fixed = False
 
     def __init__(self, path: str, session: _native.Session) -> None:
-        self.path = path
+        self._path = path
         #: Held while a change is made and while values are read, so that threads see whole changes.
-        self.lock = threading.RLock()
+        self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
         self._editor = _native.Editor(path, session)
         self._view: _native.File = self._editor.view()
         self._is_current = True
@@ -30,7 +106,7 @@ class Changes:
         self.edits = 0
         #: Those definitions (`EditedContents`), if they were looked at.
         self.netcdf: Any = None
-        self._raw: tuple[int, Any] | None = None
+        self._raw: tuple[int, _native.File] | None = None
         #: Counts removals and returns to the last commit: what objects of the file were made before and after.
         self.time = 0
         #: When objects were removed, by their numbers, now and at the last commit.
@@ -43,7 +119,11 @@ class Changes:
         self.return_time = -1
 
     @property
-    def view(self) -> _native.File:
+    def path(self) -> str:
+        return self._path
+
+    @property
+    def file(self) -> _native.File:
         """The file with all changes so far. After `close`, the closed file."""
         with self.lock:
             if not self._is_current and not self._editor.closed:
@@ -52,17 +132,29 @@ class Changes:
             return self._view
 
     @property
-    def raw(self) -> Any:
+    def raw(self) -> _native.File:
         """The file with all changes so far, read as HDF5: netCDF's own attributes are shown, too."""
         with self.lock:
             if self._raw is None or self._raw[0] != self.edits:
-                self._raw = self.edits, file.File(self._editor.view_in(session_of(format="hdf5", indexes="none")))
+                self._raw = self.edits, self._editor.view_in(session_of(format="hdf5", indexes="none"))
             return self._raw[1]
 
     @property
     def closed(self) -> bool:
-        """Whether the file was closed."""
         return self._editor.closed
+
+    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+        with self.lock:
+            node._state = EditedObject(self, node._number, name, about)
+
+    def changes(self, name: str) -> Editing:
+        return self
+
+    def refreshed(self, name: str) -> None:
+        """Objects show each change at once, and no other program changes the file meanwhile."""
+
+    def reader(self, node: Any, make: Callable[[], Any]) -> CurrentReader:
+        return CurrentReader(self, node, make)
 
     def make(self, change: Callable[[_native.Editor], Result]) -> Result:
         """Makes one change.
@@ -131,7 +223,7 @@ class Changes:
         """
         return since < self.return_time
 
-    def commit(self) -> None:
+    def flush(self) -> None:
         """Makes the changes visible to others, and waits until they are on the disk."""
         with self.lock:
             if self._editor.closed:
@@ -156,7 +248,11 @@ class Changes:
             self._settled()
 
     def close(self) -> None:
-        """Drops the changes since the last commit, and closes the file."""
+        if not self.closed:
+            self.flush()
+            self.abandon()
+
+    def abandon(self) -> None:
         with self.lock:
             self._settled()
             self._editor.close()
@@ -168,3 +264,6 @@ class Changes:
         if self._unclosed is not None:
             self._unclosed.detach()
             self._unclosed = None
+
+    def __reduce__(self) -> NoReturn:
+        raise InvalidTypeError("a file that is edited belongs to this process: pickle what hyperslab.open(path) reads", self.path)

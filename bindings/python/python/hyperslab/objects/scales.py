@@ -8,8 +8,8 @@ from typing import Any
 
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..values.references import Reference
-from .edited_node import NodeEdits, address_of
-from .references import OBJECT
+from .attributes import value_of
+from .stored_references import OBJECT, address_of
 
 _TEXT = {"class": "string", "padding": "NullTerminated", "utf8": False}
 _LIST = {"class": "sequence", "size": 16, "base": OBJECT}
@@ -39,7 +39,9 @@ def attribute(dataset: Any, name: str) -> Any:
     Returns:
         Its value; `None` if there is none.
     """
-    return dataset._changes.raw[dataset.name].attrs.get(name)
+    file = dataset._changes.raw
+    found = file.attribute(file.find(dataset.name)[1], name)
+    return None if found is None else value_of(found, file)
 
 
 def make(dataset: Any, name: str) -> None:
@@ -146,9 +148,9 @@ def set_label(dataset: Any, axis: int, label: str) -> None:
 def _check(dataset: Any, axis: int, scale: Any) -> None:
     if not 0 <= axis < len(dataset.shape):
         raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
-    if not isinstance(scale, NodeEdits) or scale.kind != "dataset":
+    if getattr(scale, "kind", None) != "dataset":
         raise InvalidTypeError(f"a scale is a dataset of the file that is edited, not {scale!r}", dataset._changes.path, dataset.name)
-    if scale._changes is not dataset._changes:
+    if scale._backend is not dataset._backend:
         raise InvalidInputError("the scale is in another file", dataset._changes.path, dataset.name)
     if scale == dataset:
         raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.name)

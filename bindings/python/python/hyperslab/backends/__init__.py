@@ -1,0 +1,1 @@
+"""Backends: how a file was opened, which its objects hold."""

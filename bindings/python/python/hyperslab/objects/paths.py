@@ -1,0 +1,21 @@
+"""Paths: names of objects in a file."""
+
+from __future__ import annotations
+
+from ..errors import ObjectNotFoundError
+
+
+def path_text(path: object) -> str:
+    """A path as text; bytes are UTF-8, as in h5py."""
+    if isinstance(path, bytes):
+        path = path.decode("utf-8", "surrogateescape")
+    if not isinstance(path, str):
+        raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
+    if not path:
+        raise ObjectNotFoundError("an empty path: give the name of a member, or '/' for the root group")
+    return path
+
+
+def normal(path: str) -> str:
+    """An absolute path without empty parts and dots."""
+    return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))

@@ -1,0 +1,89 @@
+"""Opening: `hyperslab.open` in modes other than `r`."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from .. import file
+from ..addresses import is_address
+from ..arguments import check_choice
+from ..backends.editing import Editing
+from ..errors import ConflictError, InvalidInputError, UnsupportedError
+from ..range_readers import is_file
+from ..sessions import session
+from .new_file import create
+
+#: Seconds between attempts to open a file that another program has open.
+_FIRST_PAUSE = 0.002
+_LONGEST_PAUSE = 0.05
+
+
+def editing_of(path: Any, options: dict[str, Any]) -> Editing:
+    """Opens an existing file for changes, with the options of `hyperslab.open`.
+
+    Args:
+        path: The path.
+        options: Options that were given.
+
+    Raises:
+        MissingFileError: There is no such file.
+        ConflictError: Another program has it open.
+        UnsupportedError: It cannot be edited; the message names what it has.
+    """
+    if is_file(path) or isinstance(path, (list, tuple)):
+        raise InvalidInputError("give the path of one file to change it")
+    name = file.local_path(path)
+    if is_address(name) or options.get("store") is not None or options.get("storage_options") is not None:
+        raise UnsupportedError("files of object stores and servers are read only: change a local copy", name)
+    format = options.get("format")
+    if format is not None and format.lower() not in ("hdf5", "netcdf4"):
+        raise UnsupportedError(f"format {format!r}: only HDF5 files can be changed", name)
+    opener = session(
+        options.get("threads"),
+        "hdf5" if format is not None and format.lower() == "hdf5" else None,
+        options.get("paths"),
+        options.get("missing_sources"),
+        tuple(sorted((options.get("limits") or {}).items())),
+        None,
+        options.get("chunk_cache_bytes"),
+        # Value indexes are those of the file before the change.
+        "none",
+    )
+    timeout = options.get("timeout")
+    if timeout is not None and not timeout >= 0:
+        raise InvalidInputError(f"timeout={timeout}: give seconds, 0 or more")
+    deadline, pause = time.monotonic() + (timeout or 0), _FIRST_PAUSE
+    while True:
+        try:
+            return Editing(name, opener)
+        except ConflictError:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise
+            time.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def is_existing(path: Any) -> bool:
+    """Whether mode `a` opens a file that exists.
+
+    Args:
+        path: The path.
+    """
+    return is_file(path) or isinstance(path, (list, tuple)) or is_address(file.local_path(path)) or os.path.exists(file.local_path(path))
+
+
+def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
+    """`hyperslab.open` in a mode other than `r`."""
+    if mode == "r+" or (mode == "a" and is_existing(path)):
+        return file.File(editing_of(path, options))
+    if mode not in ("a", "w", "w-", "x"):
+        check_choice("mode", mode, ("r", "r+", "a", "w", "x"))
+    if is_file(path) or isinstance(path, (list, tuple)):
+        raise InvalidInputError("give the path of one file to create it")
+    given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]
+    if given:
+        raise InvalidInputError(f"{given[0]}= is for files that exist: hyperslab.create has the options of new ones")
+    return create(file.local_path(path), "x" if mode == "a" else mode, threads=options.get("threads"))
