@@ -277,18 +277,25 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         return reversed(self._names())
 
     def __len__(self) -> int:
+        if self._backend.is_fixed:
+            return self._file.link_count(self._number)
         with self._backend.lock:
             return self._file.link_count(self._number)
 
     def _names(self) -> list[str]:
+        if self._backend.is_fixed:
+            return self._file.names(self._number)
         with self._backend.lock:
             return self._file.names(self._number)
 
     def __contains__(self, path: object) -> bool:
         if path in ("", b""):
             return False
+        absolute = self._absolute(path_text(path))
+        if self._backend.is_fixed:
+            return self._file.exists(absolute)
         with self._backend.lock:
-            return self._file.exists(self._absolute(path_text(path)))
+            return self._file.exists(absolute)
 
     def _absolute(self, path: str) -> str:
         return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
@@ -297,10 +304,16 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         if isinstance(path, Reference):
             return self._dereferenced(path)
         absolute = self._absolute(path_text(path))
+        if self._backend.is_fixed:
+            return self._found(absolute)
         with self._backend.lock:
-            file, number = self._file.find(absolute)
-            file.check(number)
-            return self._object(file, number, self._name(file, number, absolute))
+            return self._found(absolute)
+
+    def _found(self, path: str) -> Member:
+        """The object at an absolute path."""
+        file, number = self._file.find(path)
+        file.check(number)
+        return self._object(file, number, self._name(file, number, path))
 
     def _name(self, file: _native.File, number: int, path: str) -> str:
         """What an object is called that was found at a path. One in another file has its path there, by which its members are found."""
