@@ -7,16 +7,17 @@ use std::time::Duration;
 use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::storage::{StorageOptions, is_address};
 use hyperslab::write::{Commit, Definitions, Existing, Fragment, LibraryVersion, Region, Repacking, WriteMode, WritePlan as CorePlan};
-use hyperslab::{Cancellation, Dataspace, Error, FillTime, SessionOptions, new_session};
+use hyperslab::{Cancellation, Elements, Error, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::dataset_definition::{DatasetDefinition, PyFilter};
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
 use crate::wait::{run, wait, wait_writing};
-use crate::writer::{PyFill, PyFilter, Writer, attribute, dataspace, definition, fill_time, link};
+use crate::writer::{Writer, attribute, heap_of, link};
 
 /// A parallel write: the container, what tasks have in common, and how it is stored.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -82,25 +83,17 @@ impl WritePlan {
     }
 
     /// Adds a dataset that all tasks write together; `regions` are start and count for each.
-    #[pyo3(signature = (path, datatype, shape, chunks=None, filters=Vec::new(), fill=None, regions=None, fill_time=None))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
+    #[pyo3(signature = (path, definition, regions=None))]
     fn create_dataset(
         &self,
         py: Python<'_>,
         path: String,
-        datatype: &Bound<'_, PyDict>,
-        shape: Vec<u64>,
-        chunks: Option<Vec<u64>>,
-        filters: Vec<PyFilter>,
-        fill: Option<PyFill>,
+        definition: PyRef<'_, DatasetDefinition>,
         regions: Option<Vec<(Vec<u64>, Vec<u64>)>>,
-        fill_time: Option<String>,
     ) -> PyResult<()> {
-        let time = self::fill_time(fill_time.as_deref()).map_err(|error| raise(py, &error))?;
-        let definition = definition(self::datatype(datatype)?, Dataspace::fixed(shape), chunks, filters, fill, time).map_err(|error| raise(py, &error))?;
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
-        Arc::make_mut(&mut plan).create_dataset(&path, definition, regions).map_err(|error| raise(py, &error))
+        Arc::make_mut(&mut plan).create_dataset(&path, definition.0.clone(), regions).map_err(|error| raise(py, &error))
     }
 
     /// Text that the program that made the plan attached for its tasks.
@@ -121,27 +114,23 @@ impl WritePlan {
 
     /// Defines a dataset of the plan, which tasks open for writing. With `rows`, each task appends its own rows. `value` is the
     /// bytes and the heap of all of its values.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, rows=false, value=None, committed=None))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
+    #[pyo3(signature = (path, definition, rows=false, value=None))]
     fn define_dataset(
         &self,
         py: Python<'_>,
         path: &str,
-        datatype: &Bound<'_, PyDict>,
-        shape: Vec<u64>,
-        maxshape: Option<Vec<Option<u64>>>,
-        chunks: Option<Vec<u64>>,
-        filters: Vec<PyFilter>,
-        fill: Option<PyFill>,
+        definition: PyRef<'_, DatasetDefinition>,
         rows: bool,
         value: Option<(Vec<u8>, Vec<Vec<u8>>)>,
-        committed: Option<String>,
     ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+        let definition = definition.0.clone();
         self.define(py, |definitions| {
-            let value = value.map(|(bytes, heap)| attribute(Some(shape.clone()), datatype.clone(), bytes, heap)).transpose()?;
-            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, chunks, filters, fill, FillTime::default())?.with_committed(committed);
-            definitions.create_dataset(path, definition, rows, value.as_ref().map(|value| &value.value))
+            let datatype = definition.datatype.clone();
+            let value = match value {
+                Some((bytes, heap)) => Some(Elements { datatype, bytes, heap: heap_of(heap)? }),
+                None => None,
+            };
+            definitions.create_dataset(path, definition, rows, value.as_ref())
         })
     }
 

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hyperslab::edit::{NewDataset, NewStorage};
-use hyperslab::filter::Pipeline;
 use hyperslab::write::Region;
-use hyperslab::{Cancellation, Dataspace, Datatype, Error, FillTime, Found, LinkTarget, ObjectId, Result, edit};
+use hyperslab::{Cancellation, Error, Found, HeapObjects, LinkTarget, ObjectId, Result, edit, write};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::back;
+use crate::dataset_definition::DatasetDefinition;
 use crate::definition::datatype;
 use crate::file::File;
 use crate::session::Session;
 use crate::wait::{run, wait_writing};
-use crate::writer::{PyFill, PyFilter, attribute, dataspace, definition, fill_time};
+use crate::writer::attribute;
 
 /// An existing file that is edited; `None` after it was closed.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -26,16 +26,10 @@ fn locked<T>(shared: &Mutex<Option<edit::Editor>>, work: impl FnOnce(&mut edit::
     work(editor.as_mut().ok_or_else(|| Error::invalid_input("the file is closed"))?)
 }
 
-/// A dataset whose values follow.
-fn new_dataset(
-    datatype: Datatype,
-    dataspace: Dataspace,
-    fill_value: Option<Vec<u8>>,
-    fill_time: FillTime,
-    filters: Pipeline,
-    storage: NewStorage,
-) -> NewDataset {
-    NewDataset { datatype, committed: None, dataspace, fill_value, fill_time, filters, storage }
+/// A dataset whose values follow, and what its fill value points at.
+fn new_dataset(definition: write::DatasetDefinition, storage: NewStorage) -> (NewDataset, HeapObjects) {
+    let write::DatasetDefinition { datatype, dataspace, filters, fill_value, fill_heap, fill_time, .. } = definition;
+    (NewDataset { datatype, committed: None, dataspace, fill_value, fill_time, filters, storage }, fill_heap)
 }
 
 impl Editor {
@@ -115,59 +109,28 @@ impl Editor {
     }
 
     /// Creates a dataset without values, and the groups above it. Returns the shape of its chunks.
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
-    fn create_dataset(
-        &self,
-        py: Python<'_>,
-        path: String,
-        datatype: &Bound<'_, PyDict>,
-        shape: Option<Vec<u64>>,
-        maxshape: Option<Vec<Option<u64>>>,
-        chunks: Option<Vec<u64>>,
-        filters: Vec<PyFilter>,
-        fill: Option<PyFill>,
-        committed: Option<String>,
-        fill_time: Option<String>,
-        tracked: bool,
-    ) -> PyResult<Option<Vec<u64>>> {
-        let datatype = self::datatype(datatype)?;
+    fn create_dataset(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, tracked: bool) -> PyResult<Option<Vec<u64>>> {
+        let definition = definition.0.clone();
         self.with(py, move |editor| {
-            let time = self::fill_time(fill_time.as_deref())?;
-            let checked = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time)?.checked_own()?;
-            let chosen = checked.chunk_shape.clone();
-            let storage = match checked.chunk_shape {
+            let checked = definition.checked_own()?;
+            let (chosen, committed) = (checked.chunk_shape.clone(), checked.committed.clone());
+            let storage = match checked.chunk_shape.clone() {
                 Some(chunk_shape) => NewStorage::Chunked { chunk_shape, chunks: Vec::new() },
                 None => NewStorage::Contiguous(None),
             };
-            editor.create_dataset(
-                &path,
-                &new_dataset(checked.datatype, checked.dataspace, checked.fill_value, checked.fill_time, checked.filters, storage),
-                &checked.fill_heap,
-                committed.as_deref(),
-                tracked,
-            )?;
+            let (new, fill) = new_dataset(checked, storage);
+            editor.create_dataset(&path, &new, &fill, committed.as_deref(), tracked)?;
             Ok(chosen)
         })
     }
 
     /// Creates a virtual dataset. Mappings are those of `Writer.create_virtual`.
-    #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
-    fn create_virtual(
-        &self,
-        py: Python<'_>,
-        path: String,
-        datatype: &Bound<'_, PyDict>,
-        shape: Vec<u64>,
-        maxshape: Option<Vec<Option<u64>>>,
-        fill: Option<PyFill>,
-        mappings: Vec<back::PyMapping>,
-    ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+    fn create_virtual(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
+        let definition = definition.0.clone();
         self.with(py, move |editor| {
             let storage = NewStorage::Virtual(mappings.into_iter().map(back::mapping).collect());
-            let checked = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default())?.checked_own()?;
-            let new = new_dataset(checked.datatype, checked.dataspace, checked.fill_value, checked.fill_time, Pipeline::default(), storage);
-            editor.create_dataset(&path, &new, &checked.fill_heap, None, false).map(drop)
+            let (new, fill) = new_dataset(definition.checked_own()?, storage);
+            editor.create_dataset(&path, &new, &fill, None, false).map(drop)
         })
     }
 

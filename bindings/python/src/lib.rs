@@ -4,6 +4,7 @@
 mod back;
 mod check;
 mod container;
+mod dataset_definition;
 mod dataset_reader;
 mod decoder;
 mod definition;
@@ -105,6 +106,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;
+    module.add_class::<dataset_definition::DatasetDefinition>()?;
     module.add_class::<dataset_reader::DatasetReader>()?;
     module.add_class::<each::EachBatch>()?;
     module.add_class::<file::File>()?;

@@ -3,23 +3,20 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use hyperslab::filter::{Filter, Pipeline};
 use hyperslab::storage::{StorageOptions, is_address};
-use hyperslab::write::{AttributeValue, DatasetDefinition, Existing, Extent, FileWriter, LibraryVersion, Link, Region, without_steps};
-use hyperslab::{Cancellation, Dataspace, Elements, Error, FillTime, HeapObjects, HeapReference, Result, SessionOptions, new_session};
+use hyperslab::write::{AttributeValue, Existing, Extent, FileWriter, LibraryVersion, Link, Region, without_steps};
+use hyperslab::{Cancellation, Elements, Error, HeapObjects, HeapReference, Result, SessionOptions, new_session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::back;
+use crate::dataset_definition::{DatasetDefinition, dataspace};
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::results::object::{self, Definition, Member, ObjectInfo, ReferenceTarget};
 use crate::target::{Ended, Target};
 use crate::wait::{run, wait_writing};
-
-/// Number, name, whether it may be skipped, parameters.
-pub(crate) type PyFilter = (u16, Option<String>, bool, Vec<u32>);
 
 /// Writes of at most this many bytes run on the calling thread, because they end before a user could press Ctrl-C. Handing them
 /// to another thread would cost two thread switches, which are slow next to MPI processes that spin while they wait.
@@ -32,18 +29,6 @@ const CLOSED: &str = "this is closed: it was finished or given up";
 #[pyclass(frozen, module = "hyperslab._native")]
 pub(crate) struct Writer(Arc<Mutex<Option<Box<dyn Target>>>>);
 
-/// The dataspace of a shape: `None` is a null dataspace, no dimensions a scalar.
-pub(crate) fn dataspace(shape: Option<Vec<u64>>, max_shape: Option<Vec<Option<u64>>>) -> Result<Dataspace> {
-    let Some(shape) = shape else { return Ok(Dataspace::Null) };
-    match max_shape {
-        Some(max_shape) if max_shape.len() != shape.len() => {
-            Err(Error::invalid_input(format!("a largest shape of {} dimensions for one of {}", max_shape.len(), shape.len())))
-        }
-        Some(max_shape) if !shape.is_empty() => Ok(Dataspace::Simple { shape, max_shape }),
-        _ => Ok(Dataspace::fixed(shape)),
-    }
-}
-
 /// The value that a heap reference stands for: its index counts the values of `heap` from 1.
 pub(crate) fn of_list(heap: &[Vec<u8>], reference: HeapReference) -> Result<&[u8]> {
     let number = usize::try_from(reference.index).ok().and_then(|index| index.checked_sub(1));
@@ -52,7 +37,7 @@ pub(crate) fn of_list(heap: &[Vec<u8>], reference: HeapReference) -> Result<&[u8
 }
 
 /// Values of variable length, which elements point at by their numbers from 1 on.
-fn heap_of(heap: Vec<Vec<u8>>) -> Result<HeapObjects> {
+pub(crate) fn heap_of(heap: Vec<Vec<u8>>) -> Result<HeapObjects> {
     let mut objects = HeapObjects::default();
     for (number, value) in heap.into_iter().enumerate() {
         let index = u32::try_from(number + 1).map_err(|_| Error::unsupported("4 Gi variable-length values at once"))?;
@@ -64,36 +49,6 @@ fn heap_of(heap: Vec<Vec<u8>>) -> Result<HeapObjects> {
 /// An attribute with its heap.
 pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, bytes: Vec<u8>, heap: Vec<Vec<u8>>) -> Result<AttributeValue> {
     Ok(AttributeValue::new(dataspace(shape, None)?, Elements { datatype, bytes, heap: heap_of(heap)? }))
-}
-
-/// The time at which the fill value is written, by its name in h5py.
-pub(crate) fn fill_time(name: Option<&str>) -> Result<FillTime> {
-    name.map_or(Ok(FillTime::default()), FillTime::of_name)
-}
-
-/// The bytes of a fill value, and the values that its parts of variable length point at by their numbers.
-pub(crate) type PyFill = (Vec<u8>, Vec<Vec<u8>>);
-
-/// The definition of a dataset.
-pub(crate) fn definition(
-    datatype: hyperslab::Datatype,
-    dataspace: Dataspace,
-    chunk_shape: Option<Vec<u64>>,
-    filters: Vec<PyFilter>,
-    fill: Option<PyFill>,
-    fill_time: FillTime,
-) -> Result<DatasetDefinition> {
-    let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
-    let (fill_value, heap) = fill.map_or((None, Vec::new()), |(bytes, heap)| (Some(bytes), heap));
-    // The caller decides how large the chunks with this fill value are.
-    let mut fill_heap = heap_of(heap)?;
-    fill_heap.allow(u64::MAX);
-    Ok(DatasetDefinition::new(datatype, dataspace)
-        .with_chunk_shape(chunk_shape)
-        .with_filters(Pipeline { filters: filters.collect() })
-        .with_fill_value(fill_value)
-        .with_fill_heap(fill_heap)
-        .with_fill_time(fill_time))
 }
 
 /// A link to `target`, in `file` if that is given.
@@ -180,28 +135,18 @@ impl Writer {
     }
 
     /// Defines a dataset and the groups above it. Returns its chunk shape. In a task, `region` is start and count of the part that
-    /// it writes, and with `rows` it appends its own rows. `committed` is the path of a committed datatype.
-    #[pyo3(signature = (path, datatype, shape, maxshape=None, chunks=None, filters=Vec::new(), fill=None, region=None, rows=false, committed=None, fill_time=None))]
-    #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
+    /// it writes, and with `rows` it appends its own rows.
+    #[pyo3(signature = (path, definition, region=None, rows=false))]
     fn create_dataset(
         &self,
         py: Python<'_>,
         path: String,
-        datatype: &Bound<'_, PyDict>,
-        shape: Option<Vec<u64>>,
-        maxshape: Option<Vec<Option<u64>>>,
-        chunks: Option<Vec<u64>>,
-        filters: Vec<PyFilter>,
-        fill: Option<PyFill>,
+        definition: PyRef<'_, DatasetDefinition>,
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
-        committed: Option<String>,
-        fill_time: Option<String>,
     ) -> PyResult<Option<Vec<u64>>> {
-        let datatype = self::datatype(datatype)?;
+        let definition = definition.0.clone();
         self.with(py, move |target| {
-            let time = self::fill_time(fill_time.as_deref())?;
-            let definition = definition(datatype, dataspace(shape, maxshape)?, chunks, filters, fill, time)?.with_committed(committed);
             let extent = match (region, rows) {
                 (None, false) => None,
                 (Some((start, count)), false) => Some(Extent::Region(Region { start, count })),
@@ -222,23 +167,9 @@ impl Writer {
 
     /// Defines a virtual dataset. A mapping has the file and the path of the source, and start, stride, count and block of each
     /// dimension in the source and in this dataset; `None` selects all.
-    #[expect(clippy::too_many_arguments, reason = "a dataset and its mappings")]
-    #[pyo3(signature = (path, datatype, shape, maxshape, fill, mappings))]
-    fn create_virtual(
-        &self,
-        py: Python<'_>,
-        path: String,
-        datatype: &Bound<'_, PyDict>,
-        shape: Vec<u64>,
-        maxshape: Option<Vec<Option<u64>>>,
-        fill: Option<PyFill>,
-        mappings: Vec<back::PyMapping>,
-    ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
-        self.with(py, move |target| {
-            let definition = definition(datatype, dataspace(Some(shape), maxshape)?, None, Vec::new(), fill, FillTime::default())?;
-            target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect())
-        })
+    fn create_virtual(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
+        let definition = definition.0.clone();
+        self.with(py, move |target| target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect()))
     }
 
     /// The object at a path; `None` if there is none.

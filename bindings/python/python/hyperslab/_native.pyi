@@ -387,6 +387,22 @@ class Query:
     def explain(self) -> str: ...
 
 @final
+class DatasetDefinition:
+    shape: Final[list[int] | None]
+    def __new__(
+        cls,
+        datatype: dict[str, Any],
+        shape: Sequence[int] | None,
+        *,
+        maxshape: Sequence[int | None] | None = None,
+        chunks: Sequence[int] | None = None,
+        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
+        fill: tuple[bytes, list[bytes]] | None = None,
+        committed: str | None = None,
+        fill_time: str | None = None,
+    ) -> DatasetDefinition: ...
+
+@final
 class Editor:
     def __new__(cls, path: str, session: Session) -> Editor: ...
     def view(self) -> File: ...
@@ -399,28 +415,8 @@ class Editor:
     ) -> None: ...
     def delete_attribute(self, number: int, name: str) -> None: ...
     def create_group(self, path: str, tracked: bool) -> None: ...
-    def create_dataset(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int] | None,
-        maxshape: Sequence[int | None] | None,
-        chunks: Sequence[int] | None,
-        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]],
-        fill: tuple[bytes, list[bytes]] | None,
-        committed: str | None,
-        fill_time: str | None,
-        tracked: bool,
-    ) -> list[int] | None: ...
-    def create_virtual(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int],
-        maxshape: Sequence[int | None] | None,
-        fill: tuple[bytes, list[bytes]] | None,
-        mappings: Sequence[tuple[str, str, Any, Any]],
-    ) -> None: ...
+    def create_dataset(self, path: str, definition: DatasetDefinition, tracked: bool) -> list[int] | None: ...
+    def create_virtual(self, path: str, definition: DatasetDefinition, mappings: Sequence[tuple[str, str, Any, Any]]) -> None: ...
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
     def create_link(self, path: str, target: str, file: str | None = None) -> None: ...
     def create_hard_link(self, path: str, number: int) -> None: ...
@@ -452,27 +448,10 @@ class Writer:
     ) -> Writer: ...
     def create_group(self, path: str) -> None: ...
     def create_dataset(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int] | None,
-        maxshape: Sequence[int | None] | None = None,
-        chunks: Sequence[int] | None = None,
-        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: tuple[bytes, list[bytes]] | None = None,
-        region: tuple[Sequence[int], Sequence[int]] | None = None,
-        rows: bool = False,
-        committed: str | None = None,
-        fill_time: str | None = None,
+        self, path: str, definition: DatasetDefinition, region: tuple[Sequence[int], Sequence[int]] | None = None, rows: bool = False
     ) -> list[int] | None: ...
     def create_virtual(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int],
-        maxshape: Sequence[int | None] | None,
-        fill: tuple[bytes, list[bytes]] | None,
-        mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]],
+        self, path: str, definition: DatasetDefinition, mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]]
     ) -> None: ...
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
     def look_up(self, path: str) -> ObjectInfo | None: ...
@@ -535,34 +514,12 @@ class WritePlan:
     def decode(bytes: bytes) -> WritePlan: ...
     def encode(self) -> bytes: ...
     def set_storage_options(self, storage_options: Sequence[tuple[str, str]]) -> None: ...
-    def create_dataset(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int],
-        chunks: Sequence[int] | None = None,
-        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: tuple[bytes, list[bytes]] | None = None,
-        regions: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
-        fill_time: str | None = None,
-    ) -> None: ...
+    def create_dataset(self, path: str, definition: DatasetDefinition, regions: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None) -> None: ...
     def region(self, path: str, task: int) -> tuple[list[int], list[int]]: ...
     note: str
     def set_note(self, note: str) -> None: ...
     def define_group(self, path: str) -> None: ...
-    def define_dataset(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: Sequence[int],
-        maxshape: Sequence[int | None] | None = None,
-        chunks: Sequence[int] | None = None,
-        filters: Sequence[tuple[int, str | None, bool, Sequence[int]]] = ...,
-        fill: tuple[bytes, list[bytes]] | None = None,
-        rows: bool = False,
-        value: tuple[bytes, list[bytes]] | None = None,
-        committed: str | None = None,
-    ) -> None: ...
+    def define_dataset(self, path: str, definition: DatasetDefinition, rows: bool = False, value: tuple[bytes, list[bytes]] | None = None) -> None: ...
     def define_link(self, path: str, target: str, file: str | None = None, hard: bool = False) -> None: ...
     def define_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
     def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: list[bytes]) -> None: ...

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..addresses import is_address
 from ..errors import InvalidInputError
 from ..file import File
-from ..values.netcdf_types import fixed_text
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..values import dtype_encoding
+from ..values.netcdf_types import fixed_text
 from ..writing.new_attributes import NewAttributes
 from ..writing.new_dataset import NewDataset
 from ..writing.new_file import NewFile
@@ -104,7 +105,8 @@ def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sour
     whole, datatype = list(series.whole), found._about["datatype"]
     limits = _limits(found, whole, series.axis, grows)
     if is_placeholder(found):
-        made._writer.create_dataset(name, datatype, whole, limits, found.chunks if limits and None in limits else None, [], None)
+        chunks = found.chunks if limits and None in limits else None
+        made._writer.create_dataset(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, chunks=chunks))
         return
     mappings, at = [], 0
     for source, length in zip(sources, series.lengths, strict=True):
@@ -113,20 +115,23 @@ def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sour
             place[series.axis or 0] = [at, 1, 1, length]
             mappings.append((source, name.replace("%", "%%"), None, place))
         at += length
-    made._writer.create_virtual(name, datatype, whole, limits, dtype_encoding.fill_of(found.fillvalue, datatype), mappings)
+    fill = dtype_encoding.fill_of(found.fillvalue, datatype)
+    made._writer.create_virtual(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, fill=fill), mappings)
 
 
 def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if is_placeholder(found):
-        made._writer.create_dataset(name, datatype, list(found.shape), limits, found.chunks if limits and None in limits else None, [], None)
+        chunks = found.chunks if limits and None in limits else None
+        made._writer.create_dataset(name, _native.DatasetDefinition(datatype, list(found.shape), maxshape=limits, chunks=chunks))
     elif not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
         made.create_dataset(name, data=found[()], dtype=found.dtype)
     else:
         place = [[0, 1, 1, extent] for extent in found.shape]
         fill = dtype_encoding.fill_of(found.fillvalue, datatype)
-        made._writer.create_virtual(name, datatype, list(found.shape), limits, fill, [(source, name.replace("%", "%%"), None, place)])
+        definition = _native.DatasetDefinition(datatype, list(found.shape), maxshape=limits, fill=fill)
+        made._writer.create_virtual(name, definition, [(source, name.replace("%", "%%"), None, place)])
 
 
 def _write_references(
@@ -140,7 +145,8 @@ def _write_references(
         chunks = (1, *chunks)
     extent = None if found._about["shape"] is None else whole
     fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found._file.path, name), found._about["datatype"]) if found._about["fill"] else None
-    chosen = made._writer.create_dataset(name, found._about["datatype"], extent, limits, None if chunks is None else list(chunks), [], fill)
+    definition = _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks, fill=fill)
+    chosen = made._writer.create_dataset(name, definition)
     target = NewDataset(made._writer, name, tuple(whole), found._about["datatype"], None if chosen is None else tuple(chosen))
     if extent is None:
         return
@@ -184,7 +190,7 @@ def _write_declared(made: NewFile, joined: Joined) -> None:
         extent = dimension.extent
         if path == joined.scale:
             extent = sum(next((series.lengths for series in joined.series.values()), [extent]))
-        made._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], None, None, [], None)
+        made._writer.create_dataset(path, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [extent]))
         _mark_as_scale(made, path, _NO_VARIABLE.format(extent))
 
 
@@ -197,7 +203,7 @@ def _write_new_dimension(made: NewFile, joined: Joined, labels: Callable[[File],
     """The scale of the new dimension, with a label for each file if there are labels."""
     name = f"/{joined.how.new_dim}"
     if labels is None:
-        made._writer.create_dataset(name, dtype_encoding.of_dtype(">f4"), [joined.count], None, None, [], None)
+        made._writer.create_dataset(name, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [joined.count]))
         text = _NO_VARIABLE.format(joined.count)
     else:
         # An attribute of the netCDF library is an array of one value.

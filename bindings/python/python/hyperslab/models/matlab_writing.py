@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..errors import InvalidInputError
 from ..type_aliases import AnyArray
 from ..values import dtype_encoding
@@ -86,7 +87,7 @@ class Writer:
         else:
             # A cell array may have a million of these: what create_dataset does for other values is left out.
             writer = self._file._writer
-            writer.create_dataset(path, self._datatype(stored.dtype), list(stored.shape))
+            writer.create_dataset(path, _native.DatasetDefinition(self._datatype(stored.dtype), list(stored.shape)))
             writer.write(path, [0] * stored.ndim, list(stored.shape), stored.ctypes.data, stored.nbytes, [])
         for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
             self._file._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])

@@ -138,13 +138,10 @@ class EditedWriter:
         """Commits a datatype."""
         self.changes.make(lambda editor: editor.create_datatype(path, datatype))
 
-    def create_dataset(
-        self, path: str, datatype: dict[str, Any], shape: list[int], maxshape: Any, chunks: Any, filters: Any, fill: Any, committed: str | None = None
-    ) -> Any:
+    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> list[int] | None:
         """Creates a dataset; returns its chunk shape."""
         self.create_group(path.rpartition("/")[0])
-        self.changes.make(lambda editor: editor.create_dataset(path, datatype, shape, maxshape, chunks, filters, fill, committed, None, True))
-        return chunks
+        return self.changes.make(lambda editor: editor.create_dataset(path, definition, True))
 
     def set_attribute(self, path: str, name: str, shape: Any, datatype: dict[str, Any], value: bytes, heap: Any) -> None:
         """Sets an attribute."""

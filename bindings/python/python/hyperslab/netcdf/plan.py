@@ -71,10 +71,11 @@ class PlannedGroup(NetcdfGroup):
             stored = dtype_encoding.filled(data, missing, datatype) if np.ma.is_masked(data) else dtype_encoding.stored(data, datatype, heap)
             value = np.broadcast_to(stored, stored.shape).tobytes(), heap
         native = self._plan._native
-        native.define_dataset(path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), rows, value, committed)
+        stored_as: dict[str, Any] = {"chunks": chunks, "filters": filters, "fill": fill_of(fill, datatype)}
+        native.define_dataset(path, _native.DatasetDefinition(datatype, list(shape), maxshape=maxshape, committed=committed, **stored_as), rows, value)
         if self._plan._writers is not None and not rows and data is None and shape and not dtype_encoding.uses_heap(datatype):
             boxes = None if regions is None else [parallel.box(region, shape) for region in regions]
-            native.create_dataset(path, datatype, list(shape), chunks, filters, fill_of(fill, datatype), boxes)
+            native.create_dataset(path, _native.DatasetDefinition(datatype, list(shape), **stored_as), boxes)
         elif regions is not None:
             raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows")
         self._writer.note("/" + path, "dataset", shape)

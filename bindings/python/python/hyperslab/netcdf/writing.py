@@ -301,7 +301,12 @@ class NetcdfGroup(Netcdf4Names, TypeDefinitions, NewGroup):
         datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
         chunks, filters = storage_of(options, sizes)
         maxshape = list(sizes) if None in sizes else None
-        chosen = self._writer.create_dataset("/" + path, datatype, list(shape), maxshape, chunks, filters, fill_of(fill, datatype), committed=committed)
+        chosen = self._writer.create_dataset(
+            "/" + path,
+            _native.DatasetDefinition(
+                datatype, list(shape), maxshape=maxshape, chunks=chunks, filters=filters, fill=fill_of(fill, datatype), committed=committed
+            ),
+        )
         made = self._dataset(self._writer, "/" + path, shape, datatype, None if chosen is None else tuple(chosen))
         self._register(made)
         assert isinstance(made, NetcdfVariable)
@@ -344,7 +349,7 @@ class NetcdfGroup(Netcdf4Names, TypeDefinitions, NewGroup):
             # The library keeps the length in a dataset without values.
             extent = self._contents.length(dimension)
             maxshape = [None] if dimension.size is None else None
-            self._writer.create_dataset(path, dtype_encoding.of_dtype(">f4"), [extent], maxshape, None, [], None)
+            self._writer.create_dataset(path, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [extent], maxshape=maxshape))
             label = NO_VARIABLE.format(extent)
         self._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
         self._writer.set_attribute(path, "NAME", *fixed_text(label))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
@@ -122,6 +123,29 @@ def fill(stated: Stated, fillvalue: Any, heap: list[bytes] | None = None) -> tup
         return fillvalue, dtype_encoding.fill_of(fillvalue, stated.datatype, heap)
     given = np.int64(times.MISSING) if fillvalue is None else fillvalue
     return given, dtype_encoding.fill_of(times.counts(given, stated.times), stated.datatype)
+
+
+def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | None, committed: str | None, fill_time: str | None) -> _native.DatasetDefinition:
+    """The definition that writers take.
+
+    Args:
+        stated: Shape, datatype and values.
+        storage: How it is stored.
+        fill: The stored value of unwritten elements.
+        committed: Path of a committed datatype.
+        fill_time: When programs that change the file later write the fill value.
+    """
+    extent = None if stated.shape is None else list(stated.shape)
+    return _native.DatasetDefinition(
+        stated.datatype,
+        extent,
+        maxshape=storage.maxshape,
+        chunks=storage.chunks,
+        filters=storage.filters,
+        fill=fill,
+        committed=committed,
+        fill_time=fill_time,
+    )
 
 
 def check_required(found: Any, shape: Any, dtype: Any, exact: bool, file: str | None = None) -> None:

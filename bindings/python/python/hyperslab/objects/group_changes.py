@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _native
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding, empty, times
 from . import definition, stored_references
@@ -135,14 +136,10 @@ class GroupChanges(NetcdfDefinitions):
         stated = definition.stated(shape, dtype, data)
         chosen = definition.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
         _, fill = definition.fill(stated, fillvalue, stored_references.values_of(self))
-        size = None if stated.shape is None else list(stated.shape)
         committed = dtype.name if isinstance(dtype, Datatype) and dtype._backend is self._backend else None
         with self._changes.lock:
-            self._changes.make(
-                lambda editor: editor.create_dataset(
-                    path, stated.datatype, size, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed, fill_time, bool(track_order)
-                )
-            )
+            made_of = definition.native(stated, chosen, fill, committed, fill_time)
+            self._changes.make(lambda editor: editor.create_dataset(path, made_of, bool(track_order)))
             try:
                 made = self[path]
                 for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
@@ -219,8 +216,9 @@ class GroupChanges(NetcdfDefinitions):
         here = os.path.abspath(self._changes.path)
         sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
         fill = dtype_encoding.fill_of(fillvalue, datatype)
+        made_of = _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill)
         with self._changes.lock:
-            self._changes.make(lambda editor: editor.create_virtual(path, datatype, list(layout.shape), layout.maxshape, fill, sources))
+            self._changes.make(lambda editor: editor.create_virtual(path, made_of, sources))
             return self[path]
 
     @contextlib.contextmanager

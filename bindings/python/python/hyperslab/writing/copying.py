@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Protocol
 
+from .. import _native
 from ..values import dtype_encoding
 
 #: Bytes of values that are copied at a time.
@@ -51,14 +52,16 @@ def _copied_dataset(source: Any, target: Target, path: str) -> Any:
     through = [(number, None, True, parameters) for number, parameters in about["filters"]]
     source._writer.create_dataset(
         where,
-        about["datatype"],
-        about["shape"],
-        about.get("maxshape"),
-        about["chunks"],
-        through,
-        fill,
-        committed=about["committed"],
-        fill_time=about["fill_time"],
+        _native.DatasetDefinition(
+            about["datatype"],
+            about["shape"],
+            maxshape=about.get("maxshape"),
+            chunks=about["chunks"],
+            filters=through,
+            fill=fill,
+            committed=about["committed"],
+            fill_time=about["fill_time"],
+        ),
     )
     made = target[path]
     made._chunks, made._fill, made._times = source._chunks, source._fill, source._times

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..objects import definition
 from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
@@ -170,9 +171,7 @@ class NewGroup(NewMembers):
         if options.get("rows"):
             chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
         committed = dtype.name if isinstance(dtype, NewDatatype) else None
-        found = self._writer.create_dataset(
-            where, stated.datatype, extent, chosen.maxshape, chosen.chunks, chosen.filters, fill, committed=committed, fill_time=fill_time, **options
-        )
+        found = self._writer.create_dataset(where, definition.native(stated, chosen, fill, committed, fill_time), **options)
         self._track(where, track_order)
         made = self._dataset(self._writer, where, stated.shape, stated.datatype, None if found is None else tuple(found), fillvalue)
         made._times = stated.times
@@ -217,7 +216,8 @@ class NewGroup(NewMembers):
         sources = [
             ("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources
         ]
-        self._writer.create_virtual(where, datatype, list(layout.shape), layout.maxshape, dtype_encoding.fill_of(fillvalue, datatype), sources)
+        fill = dtype_encoding.fill_of(fillvalue, datatype)
+        self._writer.create_virtual(where, _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill), sources)
         made = self._dataset(self._writer, where, layout.shape, datatype, None, fillvalue)
         self._register(made)
         return made

@@ -176,19 +176,10 @@ class PlanWriter:
         self._native.define_group(path)
         self.note(path, "group")
 
-    def create_dataset(
-        self,
-        path: str,
-        datatype: dict[str, Any],
-        shape: list[int],
-        maxshape: list[Any] | None,
-        chunks: Any,
-        filters: Any,
-        fill: tuple[bytes, list[bytes]] | None,
-    ) -> None:
+    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> None:
         self.check()
-        self._native.define_dataset(path, datatype, shape, maxshape, chunks, filters, fill)
-        self.note(path, "dataset", shape)
+        self._native.define_dataset(path, definition)
+        self.note(path, "dataset", definition.shape)
 
 
 class PlanGroup(NewGroup):
@@ -377,9 +368,9 @@ class WritePlan:
         given = None if chunks is None or chunks is True else extents("chunks", chunks)
         if chunks is True and not compression and not shuffle and not fletcher32:
             raise InvalidInputError("chunks=True without a filter: give their shape")
-        filters = filters_of(compression, compression_opts, shuffle, fletcher32)
+        filters, fill = filters_of(compression, compression_opts, shuffle, fletcher32), fill_of(fillvalue, datatype)
         boxes = None if regions is None else [box(region, tuple(extent)) for region in regions]
-        self._native.create_dataset(path, datatype, extent, given, filters, fill_of(fillvalue, datatype), boxes, fill_time)
+        self._native.create_dataset(path, _native.DatasetDefinition(datatype, extent, chunks=given, filters=filters, fill=fill, fill_time=fill_time), boxes)
 
     @property
     def root(self) -> PlanGroup:
