@@ -11,7 +11,7 @@ from ..values.regions import RegionSelection
 from .edited_node import NodeEdits, address_of
 
 #: How references to objects are stored.
-OBJECT = {"class": "reference", "kind": "Object", "size": 8}
+OBJECT = {"class": "reference", "kind": "object", "size": 8}
 
 
 def values_of(node: NodeEdits) -> ExistingObjects:
@@ -50,7 +50,7 @@ def encoded(node: NodeEdits, value: AnyReference) -> bytes:
         raise InvalidInputError(f"a reference of no file: {value!r}")
     if value._file.path != path:
         raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
-    if value._kind == "Object":
+    if value._kind == "object":
         return value._raw
     found = node._current(value)._found()
     if found is None:

@@ -255,7 +255,7 @@ def _opener(name: str, options: dict[str, Any], takes_classic: bool) -> Callable
             return open_files(name, **{**options, "format": "hdf5"})
         except InvalidInputError:
             found = open_files(name, **options)
-            if found.format != "Netcdf3":
+            if found.format != "netcdf3":
                 raise
             if takes_classic:
                 return found
