@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arguments import wrong_mode
 from ...editing.changes import Changes
 from ...editing.edited_attributes import AttributeEdits
 from ...editing.edited_dataset import DatasetEdits
@@ -11,7 +12,7 @@ from ...editing.edited_file import FileEdits, changes_of, is_existing
 from ...editing.edited_group import GroupEdits
 from ...editing.edited_node import NodeEdits
 from ...errors import InvalidInputError, UnsupportedError
-from ...writing.new_file import create, unknown_mode
+from ...writing.new_file import create
 from .attrs import AttributeManager
 from .base import HLObject
 from .dataset import Dataset
@@ -83,7 +84,7 @@ def _in_other_mode(name: Any, mode: Any, driver: Any = None, libver: Any = None,
     if mode == "r+" or (mode == "a" and is_existing(name)):
         return EditedFile.__new__(EditedFile)
     if mode not in ("a", "w", "w-", "x"):
-        raise unknown_mode(mode)
+        raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
     return create(name, "x" if mode == "a" else mode, driver=driver, libver=libver, **more)
 
 
