@@ -122,7 +122,7 @@ pub(crate) fn arrow_type_text(data_type: &DataType) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyperslab_array::FloatLayout;
+    use hyperslab_array::{FloatLayout, Mantissa};
 
     /// Stored values: if these change, old indexes are no longer recognized.
     #[test]
