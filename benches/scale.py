@@ -73,7 +73,7 @@ def files(count: int, folder: pathlib.Path) -> Callable[[], object]:
 
 def fragments(count: int, folder: pathlib.Path) -> Callable[[], object]:
     """The commit of `count` tasks, each with one group."""
-    plan = hs.WritePlan(folder / f"fragments-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    plan = hs.WritePlan(folder / f"fragments-{count}.h5", "w", writers=count, factor=32, durable=False)
     made = []
     for number in range(count):
         with plan.task(number, threads=1) as task:
@@ -84,7 +84,7 @@ def fragments(count: int, folder: pathlib.Path) -> Callable[[], object]:
 
 def fragments_of_rows(count: int, folder: pathlib.Path) -> Callable[[], object]:
     """The commit of `count` tasks, each with a part of the rows of a dataset in shared subfiles."""
-    plan = hs.WritePlan(folder / f"rows-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    plan = hs.WritePlan(folder / f"rows-{count}.h5", "w", writers=count, factor=32, durable=False)
     plan.create_dataset("x", (count, 4), "f4")
     made = []
     for number in range(count):
@@ -97,7 +97,7 @@ def fragments_of_rows(count: int, folder: pathlib.Path) -> Callable[[], object]:
 def fragments_of_columns(count: int, folder: pathlib.Path) -> Callable[[], object]:
     """The same, but each task has some columns of all rows."""
     regions = [np.s_[:, number * 2 : number * 2 + 2] for number in range(count)]
-    plan = hs.WritePlan(folder / f"columns-{count}.h5", "overwrite", writers=count, factor=32, durable=False)
+    plan = hs.WritePlan(folder / f"columns-{count}.h5", "w", writers=count, factor=32, durable=False)
     plan.create_dataset("x", (2, 2 * count), "f4", regions=regions)
     made = []
     for number in range(count):

@@ -50,7 +50,7 @@ def run(path: pathlib.Path, cells: int, steps: int, comm: Any = None) -> None:
     interval = 0.5 * spacing / SPEED
     factor = (SPEED * interval / spacing) ** 2
     origin = [(0.5 * spacing) - WIDTH / 2] * 3
-    with hs.models.h5block.create(path, (cells,) * 3, "overwrite", origin=origin, spacing=[spacing] * 3, comm=comm, commit="step") as output:
+    with hs.models.h5block.create(path, (cells,) * 3, "w", origin=origin, spacing=[spacing] * 3, comm=comm, commit="step") as output:
         for step in range(steps):
             gradient = np.gradient(-now, spacing)
             output.write_step(

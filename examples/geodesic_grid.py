@@ -172,7 +172,7 @@ def write_task(plan: hs.NetcdfPlan, mesh: hs.models.ugrid.Definition, n: int, nu
 def write_ugrid(path: str, n: int, writers: int = 2, processes: bool = False) -> None:
     """Writes a grid as UGRID, with the field `wave` on its faces."""
     grid = Geodesic(n)
-    plan = hs.NetcdfPlan(path, "overwrite")
+    plan = hs.NetcdfPlan(path, "w")
     mesh = hs.models.ugrid.define(plan, nodes=grid.n_vertices, faces=grid.n_cells, max_face_nodes=6, face_coordinates=True)
     mesh.create_data(plan, "wave", "face", "f8")
     work = [(plan, mesh, n, number, writers) for number in range(writers)]

@@ -49,7 +49,7 @@ def run(path: pathlib.Path, particles: int, steps: int, comm: Any = None) -> Non
     random = np.random.default_rng([2026, rank])
     position, velocity = random.normal(scale=0.3, size=(len(ids), 3)), random.normal(scale=0.5, size=(len(ids), 3))
     units = {name: {"unit": "length of the trap"} for name in "xyz"}
-    with hs.models.h5part.create(path, "overwrite", comm=comm, commit="step", attrs={"code": "particle_code.py", "processes": size}) as output:
+    with hs.models.h5part.create(path, "w", comm=comm, commit="step", attrs={"code": "particle_code.py", "processes": size}) as output:
         for step in range(steps):
             energy = 0.5 * (velocity**2).sum(axis=1)
             arrays = {name: position[:, axis] for axis, name in enumerate("xyz")} | {f"v{name}": velocity[:, axis] for axis, name in enumerate("xyz")}

@@ -26,7 +26,7 @@ def part(number: int) -> Any:
 
 def main(path: str) -> None:
     parts = [part(number) for number in range(6)]
-    plan = hs.WritePlan(path, "overwrite", writers=len(parts))
+    plan = hs.WritePlan(path, "w", writers=len(parts))
     plan.create_dataset("x", (500 * len(parts), 8), "f8")
     fragments = dask.compute(*[write(plan, number, block) for number, block in enumerate(parts)])
     done = plan.commit(fragments)

@@ -19,7 +19,7 @@ def define(plan: hs.WritePlan) -> None:
         plan.create_dataset(f"Step#0/{name}", (PARTICLES * comm.size,), "f4")
 
 
-with hyperslab.mpi.write(comm, sys.argv[1], "overwrite", define=define) as task:
+with hyperslab.mpi.write(comm, sys.argv[1], "w", define=define) as task:
     for name in ("x", "y", "z"):
         task.write(f"Step#0/{name}", np.full(PARTICLES, comm.rank))
 

@@ -21,7 +21,7 @@ def write(plan: hs.WritePlan, number: int) -> bytes:
 
 
 def main(path: str) -> None:
-    plan = hs.WritePlan(path, "overwrite", writers=WRITERS)
+    plan = hs.WritePlan(path, "w", writers=WRITERS)
     plan.create_dataset("temperature", (WRITERS * ROWS,), "f8", chunks=(ROWS // 4,), compression="zstd", shuffle=True)
     with multiprocessing.get_context("spawn").Pool(WRITERS) as pool:
         plan.commit(pool.starmap(write, [(plan, number) for number in range(WRITERS)]))

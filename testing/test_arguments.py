@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
+from hyperslab import _native
 from hyperslab.arguments import check_choice
 
 EMPTY = pa.table({"x": pa.array([], pa.int64())})
@@ -29,6 +31,7 @@ DOORS: list[tuple[str, str, Door]] = [
     ("create", "libver", lambda p: hs.create(p / "new.h5", libver="nope")),
     ("create_netcdf", "mode", lambda p: hs.create_netcdf(p / "new.h5", "nope")),
     ("WritePlan", "mode", lambda p: hs.WritePlan(p / "new.h5", "nope")),
+    ("NetcdfPlan", "mode", lambda p: hs.NetcdfPlan(p / "new.h5", "nope")),
     ("repack", "compression", lambda p: hs.repack(p / "old.h5", p / "new.h5", compression="nope")),
     ("repack", "libver", lambda p: hs.repack(p / "old.h5", p / "new.h5", libver="nope")),
     ("fuse", "mode", lambda p: hs.fuse(p / "old.h5", p / "new.h5", "nope")),
@@ -50,6 +53,10 @@ DOORS: list[tuple[str, str, Door]] = [
     ("query", "touching", lambda p: hs.query(p / "old.h5", "/", "x > 0").components(touching="nope")),
     ("index", "level", lambda p: hs.index(p / "old.h5", "/x", level="nope")),
     ("h5part", "mode", lambda p: hs.models.h5part.create(p / "new.h5", "nope")),
+    ("h5part.plan", "mode", lambda p: hs.models.h5part.plan(p / "new.h5", "nope")),
+    ("h5block", "mode", lambda p: hs.models.h5block.create(p / "new.h5", (2, 2, 2), "nope")),
+    ("openpmd.plan", "mode", lambda p: hs.models.openpmd.plan(p / "new.h5", "nope")),
+    ("write_table", "mode", lambda p: hs.write_table(EMPTY, p / "new.h5", mode="nope")),
     ("h5part", "compression", lambda p: hs.models.h5part.create(p / "new.h5", compression="nope")),
     ("h5block", "compression", lambda p: hs.models.h5block.create(p / "new.h5", (2, 2, 2), compression="nope")),
     ("openpmd", "mode", lambda p: hs.models.openpmd.create(p / "new.h5", "nope")),
@@ -88,3 +95,61 @@ def test_values_of_other_types_are_no_choices(value: Any) -> None:
         check_choice("mode", value, ("w", "x"))
     check_choice("mode", "x", ("w", "x"))
     check_choice("mode", None, (None, "x"))
+
+
+#: Functions that create files, and the modes that they have.
+MODES: dict[str, tuple[str, Callable[[pathlib.Path, str], object]]] = {
+    "open": ("r r+ a w x", lambda p, mode: hs.open(p / "new.h5", mode)),  # type: ignore[call-overload]
+    "create": ("w x", lambda p, mode: hs.create(p / "new.h5", mode)),
+    "create_netcdf": ("w x", lambda p, mode: hs.create_netcdf(p / "new.h5", mode)),
+    "write_table": ("w x a", lambda p, mode: hs.write_table(EMPTY, p / "new.h5", mode=mode)),
+    "WritePlan": ("x w a", lambda p, mode: hs.WritePlan(p / "new.h5", mode)),
+    "NetcdfPlan": ("x w a", lambda p, mode: hs.NetcdfPlan(p / "new.h5", mode)),
+    "h5part": ("x w a", lambda p, mode: hs.models.h5part.create(p / "new.h5", mode)),
+    "h5block": ("x w a", lambda p, mode: hs.models.h5block.create(p / "new.h5", (2, 2, 2), mode)),
+    "openpmd": ("x w", lambda p, mode: hs.models.openpmd.create(p / "new.h5", mode)),
+    "openpmd.plan": ("x w a", lambda p, mode: hs.models.openpmd.plan(p / "new.h5", mode)),
+    "virtual": ("x w", lambda p, mode: hs.virtual([p / "old.h5"], p / "new.h5", mode, axis=0)),
+    "merge": ("x w", lambda p, mode: hs.merge([p / "old.h5"], p / "new.h5", mode, axis=0)),
+    "fuse": ("x w", lambda p, mode: hs.fuse(p / "old.h5", p / "new.h5", mode)),
+    "recover": ("x w", lambda p, mode: hs.recover(p / "old.h5", p / "new.h5", mode)),
+    "write_catalog": ("x w a", lambda p, mode: hs.write_catalog([p / "old.h5"], p / "new.h5", mode)),
+}
+
+
+@pytest.mark.parametrize("door", MODES)
+def test_words_of_other_libraries_for_modes(tmp_path: pathlib.Path, door: str) -> None:
+    modes, call = MODES[door]
+    for word, mode in (("create", "x"), ("overwrite", "w"), ("append", "a")):
+        hint = rf" \('{word}' is '{mode}'\)" if mode in modes.split() else ""
+        with pytest.raises(hs.InvalidInputError, match=rf"^unknown mode '{word}'; expected '.*'{hint}$"):
+            call(tmp_path, word)
+    for mode in {"r", "r+", "a"} - set(modes.split()):
+        with pytest.raises(hs.UnsupportedError, match=rf"^mode '{re.escape(mode)}' is not possible here; expected '.*'; ."):
+            call(tmp_path, mode)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_error_of_a_mode_lists_the_modes(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(hs.InvalidInputError, match=r"^unknown mode 'overwrite'; expected 'x', 'w' or 'a' \('overwrite' is 'w'\)$"):
+        hs.WritePlan(tmp_path / "new.h5", "overwrite")
+    with pytest.raises(hs.UnsupportedError, match=r"^mode 'r\+' is not possible here; expected 'w' or 'x'; hyperslab.open\(path, 'r\+'\) changes an"):
+        hs.create(tmp_path / "new.h5", "r+")
+    with pytest.raises(hs.UnsupportedError, match=r"^mode 'a' is not possible here; expected 'x' or 'w'; comm= or a plan adds"):
+        hs.models.openpmd.create(tmp_path / "new.h5", "a")
+
+
+def test_the_format_of_a_file_is_what_open_takes(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f["x"] = np.arange(3.0)
+    hs.convert(tmp_path / "a.h5", tmp_path / "a.arrow")
+    hs.create_netcdf(tmp_path / "a.nc").close()
+    hs.write_references(tmp_path / "a.h5", tmp_path / "a.json")
+    for name, format, also in (("a.h5", "hdf5", ()), ("a.nc", "netcdf4", ("hdf5",)), ("a.json", "references", ()), ("a.arrow", "container", ("hdf5",))):
+        assert hs.open(tmp_path / name).format == format
+        for given in _native.FORMATS:
+            if given in (format, *also):
+                assert list(hs.open(tmp_path / name, format=given)) == list(hs.open(tmp_path / name))
+            else:
+                with pytest.raises(hs.InvalidInputError, match=f"this file is {format}, not {given}"):
+                    hs.open(tmp_path / name, format=given)

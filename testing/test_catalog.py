@@ -62,7 +62,7 @@ def test_rows_are_arrays(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
             {"dim": "time", "least": 0.0, "most": 330.0, "as_stored": False, **times},
             {"dim": "lat", "least": -90.0, "most": 90.0, "as_stored": True, "first_microseconds": None, "last_microseconds": None},
         ]
-        assert row["format"] == ("Netcdf3" if year == 2001 else "Netcdf4") and row["filters"] == ([] if year == 2001 else ["shuffle", "deflate"])
+        assert row["format"] == ("netcdf3" if year == 2001 else "netcdf4") and row["filters"] == ([] if year == 2001 else ["shuffle", "deflate"])
         stat = (years / f"y{year}.nc").stat()
         assert (row["file_bytes"], row["modified"]) == (stat.st_size, stat.st_mtime_ns)
         level = rows[f"y{year}.nc", "/level"]

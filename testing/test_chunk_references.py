@@ -59,7 +59,7 @@ def test_references_are_a_file(tmp_path: pathlib.Path, referenced: tuple[dict[st
     refs, values = referenced
     path = save(tmp_path / "refs.json", refs)
     with hs.open(path) as f:
-        assert f.format == "References" and sorted(f) == ["g", "time", "x"] and f.attrs["title"] == "both" and json.loads(f.attrs["deep"]) == {"a": 1}
+        assert f.format == "references" and sorted(f) == ["g", "time", "x"] and f.attrs["title"] == "both" and json.loads(f.attrs["deep"]) == {"a": 1}
         assert f.attrs["levels"].tolist() == [1, 2]
         np.testing.assert_array_equal(f["x"][...], values)
         np.testing.assert_array_equal(f["x"][5, 1::3], values[5, 1::3])

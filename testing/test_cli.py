@@ -82,7 +82,7 @@ def test_ls_as_json_names_every_object() -> None:
 
 def test_info_of_a_file_and_of_a_dataset() -> None:
     facts = json.loads(run("info", "--json", PROFILES))
-    assert (facts["format"], facts["datasets"], facts["groups"]) == ("Netcdf4", 6, 1)
+    assert (facts["format"], facts["datasets"], facts["groups"]) == ("netcdf4", 6, 1)
     assert json.loads(run("info", "--json", PROFILES, "/theta"))["bytes"] == 40 * 6 * 8 * 4
     assert "netCDF-4" in run("info", PROFILES)
 

@@ -309,7 +309,7 @@ def test_netcdf4_files(form: str, plugins: pathlib.Path, tmp_path: pathlib.Path)
     done = run(script(program, tmp_path / "out.nc"), plugins, FORMS[form])
     assert done.returncode == 0, done.stderr
     with hs.open(tmp_path / "out.nc") as ours, hs.open(tmp_path / "native.nc") as theirs:
-        assert (ours.format, theirs.format) == ("NetcdfContainer", "Netcdf4")
+        assert (ours.format, theirs.format) == ("netcdf_container", "netcdf4")
         for name in ("v", "g/w", "x"):
             assert ours[name].shape == theirs[name].shape
             assert ours[name].dims == theirs[name].dims

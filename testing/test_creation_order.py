@@ -257,8 +257,8 @@ def test_plans_tasks_commits_and_fused_files_keep_it(tmp_path: pathlib.Path, wri
     shared = ["zz", "shared", "bb"] if writers else []
 
     def write(mode: str, extra: list[str]) -> None:
-        plan = hs.WritePlan(path, mode, track_order=True, **({"writers": writers, "factor": 2} if writers and mode == "create" else {}))
-        for name in shared if mode == "create" else []:
+        plan = hs.WritePlan(path, mode, track_order=True, **({"writers": writers, "factor": 2} if writers and mode == "x" else {}))
+        for name in shared if mode == "x" else []:
             plan.create_dataset(name, (8,), "i4")
         fragments = []
         for number in range(writers or 2):
@@ -268,17 +268,17 @@ def test_plans_tasks_commits_and_fused_files_keep_it(tmp_path: pathlib.Path, wri
                 group.attrs.update({"z": 1, "a": 2, "m": 3})
                 group.create_dataset("rows", (0,), "i8", rows=True).append(np.arange(2))
             task.create_group("once").create_group(f"task {9 - number}")
-            for name in shared if mode == "create" else []:
+            for name in shared if mode == "x" else []:
                 task.write(name, np.arange(2))
             fragments.append(task.finish())
         plan.commit(fragments)
 
-    write("create", [])
+    write("x", [])
     expected = [*shared, *NAMES, "once"]
     with h5py.File(path) as f:
         assert list(f) == expected and list(f["mu"].attrs) == ["z", "a", "m"]
         assert list(f["once"]) == [f"task {9 - number}" for number in range(writers or 2)]
-    write("append", ["later", "ahead"])
+    write("a", ["later", "ahead"])
     expected += ["later", "ahead"]
     hs.fuse(path, tmp_path / "fused.h5")
     for name in ("out.h5", "fused.h5"):

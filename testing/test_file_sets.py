@@ -69,7 +69,7 @@ def test_each_file_of_a_set_is_a_file(folder: pathlib.Path) -> None:
     assert opened.filenames == ["tas_1.h5", "tas_2.h5", "tas_10.h5"] == [file.filename for file in opened.files]
     assert [file["tas"].shape for file in opened.files] == [(1,), (2,), (10,)]
     assert [file.attrs["year"] for file in opened.files] == [1, 2, 10]
-    assert opened.format == "Hdf5" and bool(opened)
+    assert opened.format == "hdf5" and bool(opened)
     only = hs.open("tas_1.h5")
     assert only.files == [only]
     assert opened == opened and opened != opened.files[0] and opened.files[0] != opened

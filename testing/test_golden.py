@@ -104,7 +104,7 @@ def test_a_container(placed: pathlib.Path) -> None:
     check()
     done = hs.verify(path, values=True)
     assert done.problems == [] and done.commits == 3
-    plan = hs.WritePlan(path, "append")
+    plan = hs.WritePlan(path, "a")
     with plan.task(0) as task:
         task.create_dataset("x", data=np.full((2, 4), 9.0), rows=True)
         plan.commit([task.finish()])

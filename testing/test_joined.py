@@ -60,7 +60,7 @@ def test_arrays_of_many_files_are_those_of_one(days: tuple[pathlib.Path, np.ndar
     np.testing.assert_array_equal(whole["packed"].decoded[:, 3:6], field[3:6, :, 0].T / 2)
     np.testing.assert_array_equal(whole["y"][()], [10, 20, 30])
     first = hs.open(folder / "d0.nc")
-    assert whole.format == "Netcdf4" and whole.attrs["title"] == first.attrs["title"] and "history" not in whole.attrs, "what differs belongs to no whole"
+    assert whole.format == "netcdf4" and whole.attrs["title"] == first.attrs["title"] and "history" not in whole.attrs, "what differs belongs to no whole"
     assert whole["t2m"].attrs["units"] == first["t2m"].attrs["units"] and "orbit" not in whole["t2m"].attrs
     assert [pathlib.Path(path).name for path in whole.sources] == ["d0.nc", "d1.nc", "d2.nc", "d3.nc"] and whole.left_out == []
     table = whole.table("/t2m", where="time >= '2000-01-04' and time < '2000-01-06'").to_arrow()

@@ -266,7 +266,7 @@ def test_what_is_done_first_does_not_matter(tmp_path: pathlib.Path, first: int) 
 @pytest.mark.parametrize("others", [0, 5, 20])
 def test_netcdf4_is_recognized_by_the_name_of_an_attribute(tmp_path: pathlib.Path, store: dict[str, Any], others: int) -> None:
     """In the header of a variable, or in dense storage."""
-    for name, format in (("_Netcdf4Dimid", "Netcdf4"), ("_Netcdf4Coordinates", "Netcdf4"), ("_Netcdf4Dimi", "Hdf5"), ("_netcdf4dimid", "Hdf5")):
+    for name, format in (("_Netcdf4Dimid", "netcdf4"), ("_Netcdf4Coordinates", "netcdf4"), ("_Netcdf4Dimi", "hdf5"), ("_netcdf4dimid", "hdf5")):
         path = tmp_path / f"{name}.h5"
         with h5py.File(path, "w", **store) as f:
             f["a"] = 1

@@ -122,7 +122,7 @@ def test_a_set_is_judged_by_all_of_its_files(tmp_path: pathlib.Path) -> None:
 
 def test_tables_that_only_some_files_have_are_named(tmp_path: pathlib.Path) -> None:
     for number in (0, 2):
-        with openpmd.openpmd.create(tmp_path / f"run_{number}.h5", "overwrite") as series:
+        with openpmd.openpmd.create(tmp_path / f"run_{number}.h5", "w") as series:
             given = openpmd.content(number)
             if number == 2:
                 given["meshes"] = {}

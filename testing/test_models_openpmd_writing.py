@@ -233,6 +233,8 @@ def test_parts_that_contradict_each_other_are_refused(tmp_path: pathlib.Path) ->
     for wrong in ({"version": "3.0.0"}, {"encoding": "group"}, {"mode": "append"}):
         with pytest.raises(hs.InvalidInputError):
             openpmd.create(tmp_path / "other.h5", **wrong)
+    with pytest.raises(hs.UnsupportedError, match="comm= or a plan"):
+        openpmd.create(tmp_path / "other.h5", "a")
     with pytest.raises(hs.InvalidInputError, match="plan each"):
         openpmd.plan(tmp_path / "run_%T.h5")
 
@@ -247,7 +249,7 @@ def test_one_process_writes_as_a_communicator_does(tmp_path: pathlib.Path, name:
             # Readers see it at once.
             path = tmp_path / name.replace("%T", str(number))
             assert openpmd.open(path).particles("electrons", iterations=number).count() == 8
-    with openpmd.create(tmp_path / name.replace("%T", "3"), "append", comm=step_targets.Alone()) as series:
+    with openpmd.create(tmp_path / name.replace("%T", "3"), "a", comm=step_targets.Alone()) as series:
         with pytest.raises(hs.InvalidInputError, match="iteration 3 is written already"):
             series.write_iteration(3, time=0.0, dt=1.0, particles=given["particles"])
         series.write_iteration(7, time=0.0, dt=1.0, particles=given["particles"])

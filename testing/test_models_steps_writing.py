@@ -62,13 +62,13 @@ def test_one_process_writes_a_plain_file(tmp_path: pathlib.Path) -> None:
     check_particles(path, 1, [0, 1, 2])
     with pytest.raises(hs.ConflictError):
         h5part.create(path)
-    with h5part.create(path, "overwrite", attrs={"author": "a simulation"}, padding=4, compression="gzip", chunks=(16,)) as run:
+    with h5part.create(path, "w", attrs={"author": "a simulation"}, padding=4, compression="gzip", chunks=(16,)) as run:
         write(run, 0, 12, 12)
         write(run, 0, 13)
     check_particles(path, 1, [12, 13], "Step#{:04d}")
     with h5py.File(path) as f:
         assert f["Step#0012/x"].chunks == (16,) and f["Step#0012/x"].compression == "gzip"
-    with pytest.raises(ZeroDivisionError), h5part.create(path, "overwrite") as run:
+    with pytest.raises(ZeroDivisionError), h5part.create(path, "w") as run:
         write(run, 0, 0)
         raise ZeroDivisionError
     check_particles(path, 1, [12, 13], "Step#{:04d}")
@@ -157,7 +157,7 @@ def test_processes_write_through_tasks(tmp_path: pathlib.Path) -> None:
         fragments = pool.starmap(of_task, [(pickle.dumps(plan), rank) for rank in range(4)])
     plan.commit(fragments)
     check_particles(path, 4, [0, 1])
-    more = h5part.plan(path, "append")
+    more = h5part.plan(path, "a")
     with more.task(0) as task:
         with pytest.raises(hs.InvalidInputError, match="step 1 is in the file already"):
             write(h5part.writer(task), 0, 1, 1)
@@ -181,7 +181,7 @@ def test_the_processes_of_a_communicator_write_step_by_step(tmp_path: pathlib.Pa
                 seen.append(path.exists() and f"Step#{step}" in hs.open(path))
         return seen
 
-    for mode, steps in (("create", [0, 1]), ("append", [2, 5])):
+    for mode, steps in (("x", [0, 1]), ("a", [2, 5])):
         outcomes = everyone(size, lambda comm, mode=mode, steps=steps: work(comm, mode, steps))
         assert outcomes == [[commit == "step"] * 2] * size, outcomes
     check_particles(path, size, [0, 1, 2, 5])
@@ -360,7 +360,7 @@ def test_partitions_with_ghost_zones_make_one_field(tmp_path: pathlib.Path, comm
             for step in steps:
                 write_fields(run, comm.rank, step)
 
-    for mode, steps in (("create", [0, 1]), ("append", [2])):
+    for mode, steps in (("x", [0, 1]), ("a", [2])):
         assert everyone(4, lambda comm, mode=mode, steps=steps: work(comm, mode, steps)) == [None] * 4
     check_fields(path, [0, 1, 2])
 

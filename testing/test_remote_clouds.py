@@ -246,8 +246,8 @@ def test_many_writers_make_a_container_that_is_fused_and_vacuumed(cloud: Cloud, 
     np.testing.assert_array_equal(opened(cloud, "run/out.h5")["group/x"][:], expected)
     assert opened(cloud, "run/out.h5")["rows"][:].tolist() == [0, 1, 1, 2, 2, 2]
 
-    late = hs.WritePlan(cloud.address("run/out.h5"), "overwrite", storage_options=cloud.options)
-    first = hs.WritePlan(cloud.address("run/out.h5"), "overwrite", storage_options=cloud.options)
+    late = hs.WritePlan(cloud.address("run/out.h5"), "w", storage_options=cloud.options)
+    first = hs.WritePlan(cloud.address("run/out.h5"), "w", storage_options=cloud.options)
     theirs = [write_task(late, 0)]
     first.commit([write_task(first, 1)])
     with pytest.raises(hs.ConflictError):

@@ -43,7 +43,7 @@ def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     assert os.listdir(tmp_path / "temporary") == [] and made.uploads == {}
 
 
-def plan_of(server: Server, mode: str = "create", **options: Any) -> hs.WritePlan:
+def plan_of(server: Server, mode: str = "x", **options: Any) -> hs.WritePlan:
     return hs.WritePlan(ADDRESS, mode, storage_options=server.s3_options(), **options)
 
 
@@ -225,7 +225,7 @@ def test_create_keeps_and_overwrite_replaces_what_is_there(server: Server, tmp_p
     check(server, tmp_path / "create")
     with pytest.raises(hs.ConflictError, match="there is an object of this name already"):
         plan_of(server)
-    ours, theirs = plan_of(server, "overwrite"), plan_of(server, "overwrite")
+    ours, theirs = plan_of(server, "w"), plan_of(server, "w")
     mine = [write(ours, number) for number in range(3)]
     other = [write(theirs, number) for number in range(4)]
     before = opened(server)
@@ -237,7 +237,7 @@ def test_create_keeps_and_overwrite_replaces_what_is_there(server: Server, tmp_p
     assert ours.commit(mine).repeated
     check(server, tmp_path / "overwrite", 3)
     server.put(MASTER, b"no container at all")
-    plan = plan_of(server, "overwrite")
+    plan = plan_of(server, "w")
     plan.commit([write(plan, number) for number in range(2)])
     check(server, tmp_path / "foreign", 2)
 
@@ -522,7 +522,7 @@ def test_contradictions_are_found_before_anything_changes(server: Server) -> Non
 def test_what_stores_cannot_do_is_an_error(server: Server, tmp_path: pathlib.Path) -> None:
     options = server.s3_options()
     with pytest.raises(hs.UnsupportedError, match="appending to a container of an object store"):
-        plan_of(server, "append")
+        plan_of(server, "a")
     with pytest.raises(hs.UnsupportedError, match="each task writes a subfile of its own"):
         plan_of(server, writers=4, factor=2)
     with pytest.raises(hs.UnsupportedError, match="checksums"):
@@ -570,14 +570,14 @@ def test_vacuum_removes_what_killed_writers_and_replaced_commits_have_left(serve
 
     first = plan_of(server)
     first.commit([write(first, number) for number in range(4)])
-    second = plan_of(server, "overwrite")
+    second = plan_of(server, "w")
     second.commit([write(second, number) for number in range(4)])
-    third = plan_of(server, "overwrite")
+    third = plan_of(server, "w")
     third.commit([write(third, number) for number in range(4)])
-    lost = plan_of(server, "overwrite")
+    lost = plan_of(server, "w")
     write(lost, 0)
     killed(server, tmp_path, lost, "parts", lambda asked: asked.query.startswith("partNumber=2"))
-    running = plan_of(server, "overwrite")
+    running = plan_of(server, "w")
     write(running, 0)
     for plan, days in ((first, 9), (second, 2), (third, 0.5), (lost, 3), (running, 0.1)):
         age(plan, days * day)
@@ -591,7 +591,7 @@ def test_vacuum_removes_what_killed_writers_and_replaced_commits_have_left(serve
     server.put("bucket/run/other.txt", b"no file of HDF5")
     assert hs.vacuum(ADDRESS, storage_options=options) == found and server.uploads == {}
     assert hs.vacuum(ADDRESS, hours=0, storage_options=options).removed == ids(second, running)
-    plan = plan_of(server, "overwrite")
+    plan = plan_of(server, "w")
     plan.commit([write(plan, number) for number in range(4)])
     age(plan, day)
     assert hs.vacuum(ADDRESS, hours=0, storage_options=options) == hs.VacuumResult([], [], [], [], [], 0), "the copy names it"

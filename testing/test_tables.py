@@ -232,7 +232,7 @@ def test_many_files_make_one_table(tmp_path: pathlib.Path) -> None:
         (lambda p: hs.open(p / "a.h5").table("/null"), hs.InvalidInputError, "dataspace is null"),
         (lambda p: hs.open(p / "a.h5").table("/temperature").head(-1), hs.InvalidInputError, "n is -1"),
         (lambda p: hs.open(p / "a.h5").table("/temperature", limit=-1), hs.InvalidInputError, "limit is -1"),
-        (lambda p: hs.open(p / "a.h5", format="netcdf4"), hs.InvalidInputError, "Hdf5, not netcdf4"),
+        (lambda p: hs.open(p / "a.h5", format="netcdf4"), hs.InvalidInputError, "hdf5, not netcdf4"),
         (lambda p: hs.open(p / "a.h5", format="grib"), hs.InvalidInputError, "grib"),
         (lambda p: hs.open(p / "a.h5")[...], TypeError, "path of a member"),
         (lambda p: hs.sql('select * from "t/x"', p / "case.h5"), hs.InvalidInputError, '\'t/x\' may be "T/x_1", "t/x_2"'),

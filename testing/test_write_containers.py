@@ -53,23 +53,23 @@ def vacuumed(path: pathlib.Path, **options: object) -> tuple[int, int, int]:
 
 def test_a_renamed_master_keeps_its_subfiles_whoever_runs_vacuum(tmp_path: pathlib.Path) -> None:
     run, final = tmp_path / "run.h5", tmp_path / "run-final.h5"
-    commit(run, "create", 1)
-    commit(run, "append", 2)
+    commit(run, "x", 1)
+    commit(run, "a", 2)
     run.rename(final)
     assert vacuumed(run, hours=0, orphans=True) == (0, 0, 0) and vacuumed(final, hours=0, orphans=True) == (0, 0, 0)
     assert values(final) == [1, 2] and hs.verify(final) == hs.verify(final)._replace(problems=[], remarks=[], commits=2, subfiles=3)
     # A new run under the old name, and one more.
-    commit(run, "create", 3)
-    commit(run, "overwrite", 4)
-    commit(run, "overwrite", 5)
+    commit(run, "x", 3)
+    commit(run, "w", 4)
+    commit(run, "w", 5)
     assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0)
     assert values(final) == [1, 2] and values(run) == [5]
     assert hs.verify(run).problems == hs.verify(final).problems == hs.verify(run).remarks == []
     # The renamed one goes on, in the folder that it has.
-    commit(final, "append", 6)
+    commit(final, "a", 6)
     assert values(final) == [1, 2, 6] and hs.verify(final).problems == [] and not (tmp_path / "run-final.h5.d").exists()
-    commit(final, "overwrite", 7)
-    commit(final, "overwrite", 8)
+    commit(final, "w", 7)
+    commit(final, "w", 8)
     assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0)
     assert values(final) == [8] and values(run) == [5]
     assert len(os.listdir(tmp_path / "run.h5.d")) == 2
@@ -77,10 +77,10 @@ def test_a_renamed_master_keeps_its_subfiles_whoever_runs_vacuum(tmp_path: pathl
 
 def test_a_copied_master_keeps_what_was_overwritten(tmp_path: pathlib.Path) -> None:
     run, copy = tmp_path / "run.h5", tmp_path / "copy.h5"
-    commit(run, "create", 1)
+    commit(run, "x", 1)
     shutil.copy(run, copy)
     for value in (2, 3, 4):
-        commit(run, "overwrite", value)
+        commit(run, "w", value)
         assert values(copy) == [1] and values(run) == [value]
     vacuumed(run, hours=0, orphans=True)
     assert values(copy) == [1] and values(run) == [4]
@@ -90,13 +90,13 @@ def test_a_copied_master_keeps_what_was_overwritten(tmp_path: pathlib.Path) -> N
     assert len(hs.verify(run).remarks) == 1 and hs.verify(run).problems == []
     assert vacuumed(run, hours=0, orphans=True) == (1, 0, 0) and values(run) == [1]
     copy.unlink()
-    commit(run, "append", 5)
+    commit(run, "a", 5)
     assert values(run) == [1, 5] and vacuumed(run, hours=0, orphans=True) == (0, 0, 0)
 
 
 def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "run.h5"
-    commit(path, "create", 1)
+    commit(path, "x", 1)
     whole = path.read_bytes()
     path.unlink()
     assert vacuumed(path, hours=0) == (0, 0, 1)
@@ -118,15 +118,15 @@ def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> N
 
 def test_nothing_committed_is_removed_while_a_file_next_to_it_cannot_be_read(tmp_path: pathlib.Path) -> None:
     path, other = tmp_path / "run.h5", tmp_path / "other.h5"
-    commit(path, "create", 1)
-    commit(path, "overwrite", 2)
+    commit(path, "x", 1)
+    commit(path, "w", 2)
     other.write_bytes(b"\x89HDF\r\n\x1a\n" + b"\xff" * 4000)
-    dead = hs.WritePlan(path, "append")
+    dead = hs.WritePlan(path, "a")
     dead.begin()
     before = tree(tmp_path)
     with pytest.raises(hs.Error, match="other.h5"):
         hs.vacuum(path, hours=0)
-    plan = hs.WritePlan(path, "overwrite")
+    plan = hs.WritePlan(path, "w")
     with plan.task(0) as task:
         task.create_dataset("x", data=np.full(100, 3, "i4"), rows=True)
         left = plan.commit([task.finish()]).left
@@ -148,14 +148,14 @@ def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Pat
             path, other = chance.sample(names, 2)
             action = chance.choice(["write", "write", "append", "rename", "copy", "vacuum", "orphans", "remove"])
             if action == "write":
-                commit(path, "overwrite", step + 1, 1)
+                commit(path, "w", step + 1, 1)
                 expected[path] = [step + 1]
             elif action == "vacuum" or path not in expected:
                 hs.vacuum(path, hours=0)
             elif action == "orphans":
                 hs.vacuum(path, hours=0, orphans=True)
             elif action == "append":
-                commit(path, "append", step + 1, 1)
+                commit(path, "a", step + 1, 1)
                 expected[path] = [*expected[path], step + 1]
             elif action == "remove":
                 path.unlink()
@@ -172,10 +172,10 @@ def test_masters_in_any_order_of_changes_keep_their_values(tmp_path: pathlib.Pat
 
 def test_readers_of_the_state_before_an_overwrite_see_it_to_the_end(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "run.h5"
-    commit(path, "create", 1)
+    commit(path, "x", 1)
     with h5py.File(path) as theirs:
         ours = hs.open(path)
-        commit(path, "overwrite", 2)
+        commit(path, "w", 2)
         # Nothing of the subfiles was read before.
         assert set(theirs["x"][:].tolist()) == {1} and set(ours["x"][:].tolist()) == {1}
     assert hs.verify(path) == hs.verify(path)._replace(problems=[], remarks=[], commits=1, subfiles=2)
@@ -184,9 +184,9 @@ def test_readers_of_the_state_before_an_overwrite_see_it_to_the_end(tmp_path: pa
     assert vacuumed(path) == (0, 1, 0) and vacuumed(path, hours=0) == (1, 0, 0)
     assert kept == 2 and len(os.listdir(tmp_path / "run.h5.d")) == 1 and values(path) == [2]
     for value in range(3, 8):
-        commit(path, "overwrite", value)
+        commit(path, "w", value)
         assert len(os.listdir(tmp_path / "run.h5.d")) == 2
-    commit(path, "append", 8)
+    commit(path, "a", 8)
     assert values(path) == [7, 8] and len(os.listdir(tmp_path / "run.h5.d")) == 2
 
 
@@ -205,7 +205,7 @@ def test_a_reader_in_a_loop_never_sees_half_of_an_overwrite(tmp_path: pathlib.Pa
     path, chance = tmp_path / "run.h5", random.Random(3)
 
     def write(value: int) -> None:
-        plan = hs.WritePlan(path, "overwrite")
+        plan = hs.WritePlan(path, "w")
         with plan.task(0) as task:
             task.attrs["last"] = value
             task.create_dataset("x", data=np.full(20_000, value, "i4"), rows=True)
@@ -230,7 +230,7 @@ def test_a_reader_in_a_loop_never_sees_half_of_an_overwrite(tmp_path: pathlib.Pa
     run.wait(timeout=60)
 
 
-def many(path: pathlib.Path, tasks: int, mode: str = "create", **options: object) -> tuple[hs.Committed, np.ndarray]:
+def many(path: pathlib.Path, tasks: int, mode: str = "x", **options: object) -> tuple[hs.Committed, np.ndarray]:
     """A write by many small tasks."""
     rows = 64
     data = np.arange(tasks * rows, dtype="f8")
@@ -360,7 +360,7 @@ def test_more_subfiles_than_open_files_are_named_and_can_be_read_verified_and_fu
 
 
 def append(path: pathlib.Path, step: int, **options: object) -> hs.Committed:
-    plan = hs.WritePlan(path, "append", durable=False)
+    plan = hs.WritePlan(path, "a", durable=False)
     with plan.task(0, threads=1) as task:
         task.create_dataset("x", data=np.full((1, 128), step, "f8"), rows=True, **options)
         task.create_dataset("time", data=np.array([step / 2]), rows=True)
@@ -420,7 +420,7 @@ def test_a_repeated_commit_forgets_nobody_who_wrote_behind_it(tmp_path: pathlib.
     path, copy = tmp_path / "a.h5", tmp_path / "b.h5"
     done = []
     for step in range(5):
-        plan = hs.WritePlan(path, "append" if step else "create")
+        plan = hs.WritePlan(path, "a" if step else "x")
         with plan.task(0) as task:
             task.create_dataset("x", data=np.full((1, 128), step, "f8"), rows=True)
             task.create_dataset("time", data=np.array([step / 2]), rows=True)
@@ -448,7 +448,7 @@ def test_a_repeated_commit_of_appended_rows_recognises_itself(tmp_path: pathlib.
     path = tmp_path / "run.h5"
     for step in range(3):
         append(path, step)
-    plan = hs.WritePlan(path, "append")
+    plan = hs.WritePlan(path, "a")
     plan.begin()
     with plan.task(0) as task:
         task.create_dataset("x", data=np.full((1, 128), 3.0), rows=True)
@@ -470,7 +470,7 @@ def test_rows_that_do_not_fit_a_tail_have_subfiles_of_their_own(tmp_path: pathli
     path = tmp_path / "run.h5"
     expected: list[int] = []
     for step in range(12):
-        plan = hs.WritePlan(path, "append", durable=False, checksums=step == 7)
+        plan = hs.WritePlan(path, "a", durable=False, checksums=step == 7)
         with plan.task(0, threads=1) as task:
             x = task.create_dataset("x", (0, 4), "i4", rows=True, fletcher32=step == 3, compression="gzip" if step % 2 else None)
             x.append(np.full((1 if step != 5 else 200_000, 4), step))
@@ -490,7 +490,7 @@ import sys, numpy as np, hyperslab as hs
 path, first = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
 for step in range(first, first + 1000):
-    plan = hs.WritePlan(path, "append", durable=False)
+    plan = hs.WritePlan(path, "a", durable=False)
     with plan.task(0, threads=1) as task:
         task.create_dataset("x", data=np.full((1, 128), step, "f8"), rows=True)
         task.create_dataset("time", data=np.array([step / 2]), rows=True)
@@ -541,15 +541,15 @@ def test_an_append_that_leaves_columns_of_different_lengths_warns(tmp_path: path
         assert all(issubclass(one.category, hs.OmittedColumnsWarning) and one.filename == __file__ for one in caught)
         return [str(one.message) for one in caught]
 
-    assert commit("create", g_a=[1, 2, 3], g_b=[1, 2, 3], x=[1], alone_y=[1, 2]) == []
-    assert commit("append", g_a=[4, 5], g_b=[4, 5]) == []
-    assert commit("append", x=[2, 3], alone_y=[3]) == []
-    (message,) = commit("append", g_a=[6])
+    assert commit("x", g_a=[1, 2, 3], g_b=[1, 2, 3], x=[1], alone_y=[1, 2]) == []
+    assert commit("a", g_a=[4, 5], g_b=[4, 5]) == []
+    assert commit("a", x=[2, 3], alone_y=[3]) == []
+    (message,) = commit("a", g_a=[6])
     assert message.startswith("the datasets of /g had 5 rows each, and now have different numbers (a 6, b 5)")
     # They are no columns of equal length any more: nothing new is lost.
-    assert commit("append", g_a=[7]) == []
-    assert commit("append", g_b=[6, 7]) == []
-    (message,) = commit("append", g_a=[8], g_b=[8], g_c=[1])
+    assert commit("a", g_a=[7]) == []
+    assert commit("a", g_b=[6, 7]) == []
+    (message,) = commit("a", g_a=[8], g_b=[8], g_c=[1])
     assert "(a 8, b 8, c 1)" in message
     with h5py.File(path) as f:
         assert [len(f["g"][name]) for name in "abc"] == [8, 8, 1]
@@ -558,7 +558,7 @@ def test_an_append_that_leaves_columns_of_different_lengths_warns(tmp_path: path
 def test_dimensions_of_netcdf_with_equal_lengths_do_not_warn(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "a.nc"
     for number in range(3):
-        plan = hs.NetcdfPlan(path, "append" if number else "create")
+        plan = hs.NetcdfPlan(path, "a" if number else "x")
         plan.create_dimension("time", None)
         plan.create_dimension("lat", 1)
         if not number:

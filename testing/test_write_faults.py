@@ -49,13 +49,13 @@ def test_everything_is_written_without_locks_and_links(tmp_path: pathlib.Path, l
     def work() -> None:
         faults.refuse(lack)
         path = tmp_path / "out.h5"
-        by_plan(path, "create")
+        by_plan(path, "x")
         with pytest.raises(hs.ConflictError):
-            hs.WritePlan(path, "create")
-        by_plan(path, "append", 2)
+            hs.WritePlan(path, "x")
+        by_plan(path, "a", 2)
         assert seen(path) == [0, 1, 2, 0, 1]
-        by_plan(path, "overwrite", 4)
-        plan = hs.WritePlan(path, "append")
+        by_plan(path, "w", 4)
+        plan = hs.WritePlan(path, "a")
         with plan.task(0) as task:
             task.create_dataset("x", data=[7], rows=True)
             fragments = [task.finish()]
@@ -148,12 +148,12 @@ def race(attempts: list[Callable[[], Any]], lack: dict[str, int]) -> list[str]:
     return ended
 
 
-@pytest.mark.parametrize("mode", ["create", "append"])
+@pytest.mark.parametrize("mode", ["x", "a"])
 def test_a_claim_whose_commit_failed_stays_until_the_state_changes(tmp_path: pathlib.Path, mode: str) -> None:
     # Another committer may have ended it and hold the next claim: the name must not become free (`ClaimsAreTakenBack` of the model).
     path = tmp_path / "out.h5"
-    if mode == "append":
-        by_plan(path, "create")
+    if mode == "a":
+        by_plan(path, "x")
     plan, fragments = prepared(path, mode, 5)
     other, theirs = prepared(path, mode, 7)
     folders = [folder for folder in (tmp_path / "out.h5.d").iterdir() if folder.is_dir() and not (folder / "commit.json").exists()]
@@ -176,23 +176,23 @@ def test_a_claim_whose_commit_failed_stays_until_the_state_changes(tmp_path: pat
 
 
 @pytest.mark.sampled(4)
-@pytest.mark.parametrize("mode", ["create", "append", "overwrite"])
+@pytest.mark.parametrize("mode", ["x", "a", "w"])
 @pytest.mark.parametrize("lack", [LACKING["no_locks"], LACKING["local_locks"], LACKING["nothing"]], ids=["no_locks", "local_locks", "nothing"])
 def test_of_several_commits_at_once_one_wins_and_nothing_is_lost(tmp_path: pathlib.Path, lack: dict[str, int], mode: str) -> None:
     for round in range(4):
         path = tmp_path / f"{round}.h5"
-        before = [] if mode == "create" else [0, 1, 2]
+        before = [] if mode == "x" else [0, 1, 2]
         if before:
-            by_plan(path, "create")
+            by_plan(path, "x")
         plans = [prepared(path, mode, 10 + number) for number in range(4)]
         ended = race([lambda plan=plan, fragments=fragments: plan.commit(fragments) for plan, fragments in plans], lack)
         assert sorted(said[:8] for said in ended) == ["committe"] + ["conflict"] * 3, ended
         winner = 10 + [said[:8] for said in ended].index("committe")
-        assert values(path) == ([*before, winner] if mode == "append" else [winner])
+        assert values(path) == ([*before, winner] if mode == "a" else [winner])
         assert hs.verify(path, values=True).problems == []
         # The losers plan again, and lose nothing.
         for number in range(4):
-            plan, fragments = prepared(path, "append", 20 + number)
+            plan, fragments = prepared(path, "a", 20 + number)
             assert not plan.commit(fragments).repeated
         assert values(path)[-4:] == [20, 21, 22, 23]
 
@@ -201,8 +201,8 @@ def test_of_several_commits_at_once_one_wins_and_nothing_is_lost(tmp_path: pathl
 def test_one_plan_that_several_commit_at_once_is_committed_once(tmp_path: pathlib.Path, lack: dict[str, int]) -> None:
     for round in range(4):
         path = tmp_path / f"{round}.h5"
-        by_plan(path, "create")
-        plan, fragments = prepared(path, "append", 9)
+        by_plan(path, "x")
+        plan, fragments = prepared(path, "a", 9)
         ended = race([lambda: plan.commit(fragments)] * 4, lack)
         assert ended.count("committed") == 1, ended
         assert all(said in ("committed", "repeated") or said.startswith("conflict") for said in ended)
@@ -212,9 +212,9 @@ def test_one_plan_that_several_commit_at_once_is_committed_once(tmp_path: pathli
 
 def test_a_commit_that_was_killed_before_its_rename_blocks_none(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
-    by_plan(path, "create")
-    plan, fragments = prepared(path, "append", 5)
-    other, others = prepared(path, "append", 6)
+    by_plan(path, "x")
+    plan, fragments = prepared(path, "a", 5)
+    other, others = prepared(path, "a", 6)
     faults.killed(lambda: (faults.refuse({"rename": faults.KILL}), plan.commit(fragments)))
     left = [name for name in names(tmp_path) if name.endswith((".part", ".claim"))]
     assert len(left) >= 2 and values(path) == [0, 1, 2]
@@ -227,9 +227,9 @@ def test_a_commit_that_was_killed_before_its_rename_blocks_none(tmp_path: pathli
 
 def test_without_locks_a_killed_commit_is_waited_for_and_may_be_repeated(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
-    by_plan(path, "create")
-    plan, fragments = prepared(path, "append", 5)
-    other, others = prepared(path, "append", 6)
+    by_plan(path, "x")
+    plan, fragments = prepared(path, "a", 5)
+    other, others = prepared(path, "a", 6)
 
     def kill() -> None:
         faults.refuse(faults.NO_LOCKS | {"rename": faults.KILL})
@@ -249,7 +249,7 @@ def test_without_locks_a_killed_commit_is_waited_for_and_may_be_repeated(tmp_pat
 
 
 def test_a_repeated_commit_waits_for_the_disk(tmp_path: pathlib.Path) -> None:
-    plan, fragments = prepared(tmp_path / "out.h5", "create", 5)
+    plan, fragments = prepared(tmp_path / "out.h5", "x", 5)
     plan.commit(fragments)
 
     def repeat() -> str:
@@ -375,8 +375,8 @@ def test_vacuum_without_locks_goes_by_age(tmp_path: pathlib.Path) -> None:
 
 def test_vacuum_removes_what_killed_commits_have_left_and_verify_names_it(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
-    by_plan(path, "create")
-    plan, fragments = prepared(path, "append", 5)
+    by_plan(path, "x")
+    plan, fragments = prepared(path, "a", 5)
     faults.killed(lambda: (faults.refuse({"rename": faults.KILL}), plan.commit(fragments)))
     for name in parts(tmp_path):
         os.utime(name, (0, 0))
@@ -393,7 +393,7 @@ def test_vacuum_removes_what_killed_commits_have_left_and_verify_names_it(tmp_pa
 def test_vacuum_names_and_removes_the_subfiles_of_a_master_that_was_replaced(tmp_path: pathlib.Path) -> None:
     for write in [by_create, by_fuse]:
         path = tmp_path / f"{write.__name__}.h5"
-        by_plan(path, "create")
+        by_plan(path, "x")
         [folder] = os.listdir(f"{path}.d")
         write(path)
         assert hs.vacuum(path, hours=0) == hs.VacuumResult([], [], [], [folder], [])
@@ -440,7 +440,7 @@ def test_a_late_task_whose_look_ups_are_old_writes_into_no_committed_subfile(tmp
     def work() -> None:
         faults.refuse(faults.LOCAL_LOCKS)
         path = tmp_path / "out.h5"
-        plan = hs.WritePlan(path, "create", writers=2, factor=2)
+        plan = hs.WritePlan(path, "x", writers=2, factor=2)
         plan.create_dataset("x", (8,), "i4", fillvalue=-1)
         late = plan.task(1) if earlier else None
         with plan.task(0) as task:
@@ -473,9 +473,9 @@ def test_a_commit_that_has_just_ended_is_known_by_its_claim(tmp_path: pathlib.Pa
         if not local:
             faults.refuse(faults.LOCAL_LOCKS)
         path = tmp_path / "out.h5"
-        by_plan(path, "create")
+        by_plan(path, "x")
         old = path.read_bytes()
-        first, second = prepared(path, "append", 1), prepared(path, "append", 2)
+        first, second = prepared(path, "a", 1), prepared(path, "a", 2)
         assert not first[0].commit(first[1]).repeated
         new = path.read_bytes()
         path.write_bytes(old)
@@ -494,7 +494,7 @@ def test_a_commit_that_has_just_ended_is_known_by_its_claim(tmp_path: pathlib.Pa
         # After the time for which look-ups are kept, claims of earlier states are removed.
         for claim in tmp_path.glob("out.h5.d/.*.claim"):
             os.utime(claim, (0, 0))
-        third = prepared(path, "append", 3)
+        third = prepared(path, "a", 3)
         third[0].commit(third[1])
         assert len(list(tmp_path.glob("out.h5.d/.*.claim"))) == 1
 
@@ -505,7 +505,7 @@ def test_without_waiting_for_the_disk_the_state_before_the_last_stays_until_it_i
     path = tmp_path / "out.h5"
 
     def overwrite(number: int) -> None:
-        plan = hs.WritePlan(path, "overwrite" if path.exists() else "create", durable=False)
+        plan = hs.WritePlan(path, "w" if path.exists() else "x", durable=False)
         with plan.task(0) as task:
             task.create_dataset("x", data=np.full(100_000, number))
             plan.commit([task.finish()])

@@ -145,7 +145,7 @@ def by_process(plan: bytes, number: int, first: int) -> bytes:
 @pytest.mark.parametrize("how", ["here", "threads", "processes"])
 def test_many_writers_of_one_netcdf_file(tmp_path: pathlib.Path, how: str) -> None:
     path = tmp_path / "x.nc"
-    for mode, first, count in (("create", 0, 4), ("append", 8, 2)):
+    for mode, first, count in (("x", 0, 4), ("a", 8, 2)):
         plan = hs.NetcdfPlan(path, mode)
         define(plan)
         packed = pickle.dumps(plan)
@@ -161,7 +161,7 @@ def test_many_writers_of_one_netcdf_file(tmp_path: pathlib.Path, how: str) -> No
                 fragments = list(pool.map(by_process, [packed] * count, range(count), [first] * count))
         plan.commit(fragments[::-1])
         theirs = tmp_path / f"theirs{first}.nc"
-        alone(theirs, 4, 0 if mode == "create" else 2)
+        alone(theirs, 4, 0 if mode == "x" else 2)
         same(path, theirs, True)
         assert hs.verify(path, values=True).problems == []
     hs.fuse(path, tmp_path / "one.nc")
@@ -225,7 +225,7 @@ def test_an_append_may_say_less_and_more(tmp_path: pathlib.Path) -> None:
     with plan.task(0) as task:
         task.variable("a").append([[1, 2, 3]])
         plan.commit([task.finish()])
-    more = hs.NetcdfPlan(path, "append")
+    more = hs.NetcdfPlan(path, "a")
     more.create_dimension("x", 3)
     more.create_dimension("step", None)
     more.create_dimension("new", 2)

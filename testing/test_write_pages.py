@@ -80,7 +80,7 @@ def test_plans_commits_appends_and_fusing_keep_the_time(tmp_path, time):
             rows.append(values[mine])
             fragments.append(task.finish())
     plan.commit(fragments)
-    more = hs.WritePlan(path, "append")
+    more = hs.WritePlan(path, "a")
     with more.task(0) as task:
         rows = task.create_dataset("rows", (0,), "f8", rows=True)
         rows.append([12.0])

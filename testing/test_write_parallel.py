@@ -115,15 +115,15 @@ def test_a_commit_is_appended_to_and_overwritten(tmp_path: pathlib.Path) -> None
                 fragments.append(task.finish())
         plan.commit(fragments)
 
-    write("create", 0, range(2))
+    write("x", 0, range(2))
     with h5py.File(path) as reader:
-        write("append", 20, range(3))
+        write("a", 20, range(3))
         assert reader["x"][:].tolist() == list(range(20))
     equal(path, {"x": np.arange(50), "scalar 0": np.array(0), "scalar 20": np.array(20)})
     assert hs.open(path).attrs["title"] == "rows" and hs.verify(path).commits == 2 and hs.verify(path).subfiles == 3
     with pytest.raises(hs.ConflictError, match="already"):
-        hs.WritePlan(path, "create")
-    write("overwrite", 7, range(1))
+        hs.WritePlan(path, "x")
+    write("w", 7, range(1))
     equal(path, {"x": np.arange(7, 17), "scalar 7": np.array(7)})
     assert len(hs.vacuum(path, hours=0).removed) == 2
     assert len(tree(tmp_path)) == 5  # master, folder, the one commit's folder, its record, its subfile
@@ -228,7 +228,7 @@ def test_a_retried_commit_recognises_itself_and_speculative_tasks_leave_one_copy
 
 def test_of_two_plans_for_one_file_the_second_conflicts(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
-    for mode in ("create", "append", "overwrite"):
+    for mode in ("x", "a", "w"):
         plans = [hs.WritePlan(path, mode) for _ in range(2)]
         fragments = []
         for number, plan in enumerate(plans):
@@ -248,8 +248,8 @@ def test_of_two_plans_for_one_file_the_second_conflicts(tmp_path: pathlib.Path) 
     with hs.create(path) as f:
         f["mine"] = 1
     with pytest.raises(hs.UnsupportedError, match="no plan"):
-        hs.WritePlan(path, "append")
-    plan = hs.WritePlan(path, "overwrite")
+        hs.WritePlan(path, "a")
+    plan = hs.WritePlan(path, "w")
     os.utime(path)
     with pytest.raises(hs.ConflictError):
         plan.commit([])
@@ -287,10 +287,10 @@ def test_bad_bytes_are_refused(tmp_path: pathlib.Path) -> None:
 
 def test_verify_finds_what_is_missing_cut_or_of_another_write(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "out.h5"
-    for mode in ("create", "append"):
+    for mode in ("x", "a"):
         plan = hs.WritePlan(path, mode)
         with plan.task(0) as task:
-            task.create_dataset("x" if mode == "create" else "y", data=np.arange(1000.0), rows=True)
+            task.create_dataset("x" if mode == "x" else "y", data=np.arange(1000.0), rows=True)
             plan.commit([task.finish()])
     assert hs.verify(path) == hs.Verification([], 2, 2, sum(p.stat().st_size for p in tmp_path.rglob("0000-*.h5")), [])
     first, second = sorted(tmp_path.rglob("0000-*.h5"))
@@ -312,7 +312,7 @@ KILLED = """
 import sys, numpy as np, hyperslab as hs
 path, generation = sys.argv[1], int(sys.argv[2])
 print("ready", flush=True)
-plan = hs.WritePlan(path, "overwrite" if generation % 2 else "append")
+plan = hs.WritePlan(path, "w" if generation % 2 else "a")
 fragments = []
 for number in range(3):
     task = plan.task(number)
@@ -354,7 +354,7 @@ def test_a_writer_that_is_killed_leaves_the_last_committed_state(tmp_path: pathl
         before = now
     assert before is None or finished > 0
     # Whoever comes next writes as if nothing had happened.
-    plan = hs.WritePlan(path, "overwrite")
+    plan = hs.WritePlan(path, "w")
     with plan.task(0) as task:
         task.create_dataset("x", data=np.full(20_000, 1, "i4"), rows=True)
         plan.commit([task.finish()])
@@ -364,7 +364,7 @@ def test_a_writer_that_is_killed_leaves_the_last_committed_state(tmp_path: pathl
 LIMITED = """
 import resource, signal, sys, numpy as np, hyperslab as hs
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-plan = hs.WritePlan(sys.argv[1], "overwrite")
+plan = hs.WritePlan(sys.argv[1], "w")
 with plan.task(0) as task:
     task["x"] = np.arange(10)
     fragment = task.finish()

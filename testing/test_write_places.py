@@ -40,7 +40,7 @@ def by_table(path: pathlib.Path) -> None:
     hs.write_table(pa.table({"x": [0, 1, 2]}), path)
 
 
-def by_plan(path: pathlib.Path, mode: str = "overwrite", count: int = 3) -> None:
+def by_plan(path: pathlib.Path, mode: str = "w", count: int = 3) -> None:
     plan = hs.WritePlan(path, mode)
     with plan.task(0) as task:
         task.create_dataset("x", data=np.arange(count), rows=True)
@@ -232,8 +232,8 @@ def test_a_container_through_a_link(tmp_path: pathlib.Path) -> None:
     (tmp_path / "store").mkdir()
     link = tmp_path / "link.h5"
     link.symlink_to("store/real.h5")
-    by_plan(link, "create")
-    by_plan(link, "append", 2)
+    by_plan(link, "x")
+    by_plan(link, "a", 2)
     assert sorted(os.listdir(tmp_path)) == ["link.h5", "store"]
     assert sorted(os.listdir(tmp_path / "store")) == ["real.h5", "real.h5.d"]
     wanted = [0, 1, 2, 0, 1]
@@ -243,11 +243,11 @@ def test_a_container_through_a_link(tmp_path: pathlib.Path) -> None:
     assert (found.problems, found.commits, found.subfiles) == ([], 2, 2)
     hs.fuse(link, tmp_path / "one.h5")
     assert values(tmp_path / "one.h5") == wanted
-    lost = hs.WritePlan(link, "append")
+    lost = hs.WritePlan(link, "a")
     lost.task(0).finish()
     assert hs.vacuum(link, hours=0).removed == [lost.id]
     assert hs.index(link, "/x") and hs.query(link, "/", "x > 1").count() == 1
-    by_plan(link, "overwrite", 1)
+    by_plan(link, "w", 1)
     assert values(link) == [0] and link.is_symlink()
 
 

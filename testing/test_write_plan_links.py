@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 
-def written(path: pathlib.Path, mode: str = "create", rows: int = 2) -> None:
+def written(path: pathlib.Path, mode: str = "x", rows: int = 2) -> None:
     """A container with links and references of the plan and of three tasks."""
     plan = hs.WritePlan(path, mode)
     plan.attrs["first"] = hs.NewReference("/data/x")
@@ -64,7 +64,7 @@ def test_links_and_references_of_plans_and_tasks(tmp_path: pathlib.Path) -> None
     written(path)
     check(path, 6)
     assert hs.verify(path, values=True).problems == []
-    written(path, "append", 1)
+    written(path, "a", 1)
     check(path, 9)
     hs.fuse(path, tmp_path / "one.h5")
     check(tmp_path / "one.h5", 9)

@@ -124,7 +124,7 @@ def test_readers_see_whole_commits_while_writers_append(tmp_path: pathlib.Path) 
     path, stop, seen, failures = tmp_path / "out.h5", threading.Event(), set(), []
 
     def append(number: int) -> None:
-        plan = hs.WritePlan(path, "create" if number == 0 else "append", durable=False)
+        plan = hs.WritePlan(path, "x" if number == 0 else "a", durable=False)
         fragments = []
         for part in range(3):
             with plan.task(part) as task:

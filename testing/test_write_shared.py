@@ -23,7 +23,7 @@ from test_write_parallel import equal, said, sealed, tree
 WRITERS = 6
 
 
-def plan_for(path: pathlib.Path, shape: tuple[int, ...], factor: int, mode: str = "create", writers: int = WRITERS, **options) -> hs.WritePlan:
+def plan_for(path: pathlib.Path, shape: tuple[int, ...], factor: int, mode: str = "x", writers: int = WRITERS, **options) -> hs.WritePlan:
     """A plan of one dataset of each kind."""
     plan = hs.WritePlan(path, mode, writers=writers, factor=factor, **options)
     rows = max(1, shape[0] // 17)
@@ -234,7 +234,7 @@ def test_vacuum_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path)
     plan = plan_for(path, (1000,), 2)
     plan.commit([write(plan, number, expected) for number in range(WRITERS)])
     kept = tree(tmp_path)
-    dead, young = plan_for(path, (1000,), 2, "append"), plan_for(path, (1000,), 2, "overwrite")
+    dead, young = plan_for(path, (1000,), 2, "a"), plan_for(path, (1000,), 2, "w")
     write(dead, 0, expected)
     dead.task(1)
     for place in (tmp_path / "out.h5.d" / dead.id).rglob("*"):
@@ -293,7 +293,7 @@ import sys, numpy as np, hyperslab as hs
 from concurrent.futures import ThreadPoolExecutor
 path, generation, moment = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 print("ready", flush=True)
-plan = hs.WritePlan(path, "overwrite", writers=4, factor=2)
+plan = hs.WritePlan(path, "w", writers=4, factor=2)
 for name, options in {"run": {}, "packed": {"chunks": (5000,), "compression": "gzip"}}.items():
     plan.create_dataset(name, (80000,), "i4", **options)
 def work(number):
@@ -410,7 +410,7 @@ def test_falsified_plans_and_fragments_are_errors_or_what_they_say(tmp_path: pat
     rng, outcomes = random.Random(int(os.environ.get("HYPERSLAB_SEED", "11"))), {"error": 0, "committed": 0}
     for round in range(int(os.environ.get("HYPERSLAB_DAMAGED", "250"))):
         if round % 25 == 0:
-            plan = plan_for(path, (600,), 2, "overwrite", writers=3)
+            plan = plan_for(path, (600,), 2, "w", writers=3)
             fragments = [write(plan, number, expected) for number in range(3)]
         try:
             if rng.random() < 0.3:
@@ -434,7 +434,7 @@ def test_falsified_plans_and_fragments_are_errors_or_what_they_say(tmp_path: pat
                     hs.open(path)[name][:]
                 except hs.Error as error:
                     assert error.kind != "Internal", error
-            plan = plan_for(path, (600,), 2, "overwrite", writers=3)
+            plan = plan_for(path, (600,), 2, "w", writers=3)
             fragments = [write(plan, number, expected) for number in range(3)]
     assert outcomes["error"] > 50, outcomes
 
@@ -445,7 +445,7 @@ def test_a_subfile_that_cannot_be_made_is_an_error(tmp_path: pathlib.Path) -> No
         f["old"] = 1
     before = path.read_bytes()
     (tmp_path / "out.h5.d").write_bytes(b"a file where the folder belongs")
-    plan = hs.WritePlan(path, "overwrite", writers=2, factor=2)
+    plan = hs.WritePlan(path, "w", writers=2, factor=2)
     plan.create_dataset("x", (10,), "f4")
     with pytest.raises((hs.IoError, hs.ConflictError)):
         plan.task(0)
@@ -462,7 +462,7 @@ def test_two_commits_at_once_are_one(tmp_path: pathlib.Path) -> None:
     """Of two plans that commit at the same moment one becomes visible, whole; the other conflicts or may try again."""
     path = tmp_path / "out.h5"
     for round in range(8):
-        plans = [plan_for(path, (3000,), 2, "overwrite", writers=3) for _ in range(2)]
+        plans = [plan_for(path, (3000,), 2, "w", writers=3) for _ in range(2)]
         data = [{name: np.full(3000, 10 * round + n, dtype) for name, dtype in NAMES.items()} for n in range(2)]
         fragments = [[write(plan, number, data[n]) for number in range(3)] for n, plan in enumerate(plans)]
 
@@ -483,7 +483,7 @@ def test_two_commits_at_once_are_one(tmp_path: pathlib.Path) -> None:
 FULL = """
 import resource, signal, sys, numpy as np, hyperslab as hs
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-plan = hs.WritePlan(sys.argv[1], "overwrite", writers=2, factor=2)
+plan = hs.WritePlan(sys.argv[1], "w", writers=2, factor=2)
 plan.create_dataset("run", (100_000,), "f8")
 plan.create_dataset("packed", (100_000,), "f8", chunks=(1000,), compression="gzip")
 fragments = []

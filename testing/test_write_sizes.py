@@ -121,7 +121,7 @@ def test_plans_and_commits(tmp_path: pathlib.Path) -> None:
     path, fused, theirs = tmp_path / "x.h5", tmp_path / "fused.h5", tmp_path / "theirs.h5"
     row = content((128,))
     for number in range(20):
-        plan = hs.WritePlan(path, "append" if number else "create", durable=False)
+        plan = hs.WritePlan(path, "a" if number else "x", durable=False)
         with plan.task(0) as task:
             task.create_dataset("x", data=row[None], rows=True)
             plan.commit([task.finish()])

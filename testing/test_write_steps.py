@@ -17,7 +17,7 @@ import pytest
 NO_SYNC = {"fsync": errno.EIO, "fdatasync": errno.EIO}
 
 
-def step(path: pathlib.Path, value: int, rows: int = 1, mode: str = "append", **options: Any) -> tuple[hs.WritePlan, list[bytes]]:
+def step(path: pathlib.Path, value: int, rows: int = 1, mode: str = "a", **options: Any) -> tuple[hs.WritePlan, list[bytes]]:
     """A plan and the fragment of its task."""
     plan = hs.WritePlan(path, mode, **options)
     with plan.task(0, threads=1) as task:
@@ -27,7 +27,7 @@ def step(path: pathlib.Path, value: int, rows: int = 1, mode: str = "append", **
 
 def stepped(path: pathlib.Path, values: list[int]) -> list[int]:
     for number, value in enumerate(values):
-        plan, fragments = step(path, value, mode="append" if number else "create")
+        plan, fragments = step(path, value, mode="a" if number else "x")
         plan.commit(fragments)
     return list(values)
 
@@ -49,7 +49,7 @@ def test_a_program_that_keeps_every_state_open_by_hdf5_sees_each_new_step(tmp_pa
     not be shown by a later one."""
     path, states, expected = tmp_path / "run.h5", [], []
     for number in range(70):
-        plan, fragments = step(path, number, rows, mode="append" if number else "create", durable=False)
+        plan, fragments = step(path, number, rows, mode="a" if number else "x", durable=False)
         with plan.task(1, threads=1) as task:
             task.create_dataset("time", data=np.full(rows, number, "i4"), rows=True)
             fragments.append(task.finish())
@@ -148,7 +148,7 @@ def test_rows_in_fragments_need_nothing_that_the_task_has_left(tmp_path: pathlib
     """As if the machine had stopped before anything in the folder of the write was on the disk."""
     path = tmp_path / "run.h5"
     expected = stepped(path, [100, 101])
-    plan = hs.WritePlan(path, "append", durable=durable)
+    plan = hs.WritePlan(path, "a", durable=durable)
     fragments = [kinds(plan, number, kind) for number in range(tasks)]
     assert files(plan) == []
     shutil.rmtree(f"{path}.d/{plan.id}")
@@ -173,7 +173,7 @@ def test_rows_in_fragments_need_nothing_that_the_task_has_left(tmp_path: pathlib
 def test_a_commit_that_is_killed_while_it_writes_subfiles_is_repeated(tmp_path: pathlib.Path, kind: str, call: str) -> None:
     path = tmp_path / "run.h5"
     expected = stepped(path, [100, 101])
-    plan = hs.WritePlan(path, "append")
+    plan = hs.WritePlan(path, "a")
     fragments = [kinds(plan, number, kind) for number in range(3)]
     for _ in range(2):
         faults.killed(lambda: (faults.refuse({call: faults.KILL}), plan.commit(fragments)))

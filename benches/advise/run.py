@@ -101,7 +101,7 @@ def corpus(folder: pathlib.Path, count: int) -> Iterator[Case]:
             continue
         try:
             with hs.open(path) as f:
-                if f.format == "Netcdf3":
+                if f.format == "netcdf3":
                     continue
                 largest: list[hs.Dataset] = []
                 f.visititems(lambda name, one, into=largest: into.append(one) if isinstance(one, hs.Dataset) else None)

@@ -71,12 +71,12 @@ def process(path: str, piece: int, filter: str, collected: bool) -> None:
     comm.Barrier()
     start = time.perf_counter()
     if collected:
-        with hyperslab.mpi.collect(comm, path, "overwrite", create=create, datasets=["x"], durable=False) as rows:
+        with hyperslab.mpi.collect(comm, path, "w", create=create, datasets=["x"], durable=False) as rows:
             for first in range(rank * piece, ROWS, size * piece):
                 rows.write("x", first, data[first : first + piece])
     else:
         # Each process has a subfile of its own, and the commit maps the rows of all of them.
-        with hyperslab.mpi.write(comm, path, "overwrite", durable=False) as task:
+        with hyperslab.mpi.write(comm, path, "w", durable=False) as task:
             create(task)
             x = task.dataset("x")
             for first in range(rank * piece, ROWS, size * piece):

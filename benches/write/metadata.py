@@ -132,7 +132,7 @@ def ours(count: int, operations: int, folder: pathlib.Path) -> float:
 
 def new_plan(folder: pathlib.Path, count: int) -> hs.WritePlan:
     # Like the other three, which do not wait for the disk.
-    return hs.WritePlan(folder / "ours.h5", "overwrite", writers=count, factor=32, durable=False)
+    return hs.WritePlan(folder / "ours.h5", "w", writers=count, factor=32, durable=False)
 
 
 def collective(count: int, operations: int, folder: pathlib.Path, vpic: str, mpi: pathlib.Path) -> float:

@@ -33,7 +33,7 @@ def write_hyperslab(path: str, n: int, sync: bool, factor: int, alignment: int) 
             plan.create_dataset(f"Step#0/{name}", (n * size,), "f4")
 
     options = {"factor": factor or None, "alignment": alignment or None, "durable": sync}
-    with hyperslab.mpi.write(comm, path, "overwrite", define=define, threads=1, **options) as task:
+    with hyperslab.mpi.write(comm, path, "w", define=define, threads=1, **options) as task:
         for name in NAMES:
             task.write(f"Step#0/{name}", DATA)
 

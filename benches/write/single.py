@@ -145,7 +145,7 @@ def theirs(path: pathlib.Path, step: np.ndarray[Any, Any], made: dict[str, Any],
 
 def steps(path: pathlib.Path, step: np.ndarray[Any, Any], count: int, durable: bool) -> None:
     for number in range(count):
-        plan = hs.WritePlan(path, "append" if number else "create", durable=durable)
+        plan = hs.WritePlan(path, "a" if number else "x", durable=durable)
         with plan.task(0, threads=1) as task:
             task.create_dataset("x", data=step, rows=True)
             plan.commit([task.finish()])

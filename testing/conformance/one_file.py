@@ -80,7 +80,7 @@ def alone(path: str) -> Iterator[Result]:
 def is_netcdf4(path: str) -> bool:
     """Whether we would show the file as netCDF-4; a crash here is found by `alone`."""
     try:
-        return hs.open(path).format.lower() == "netcdf4"
+        return hs.open(path).format == "netcdf4"
     except hs.Error:
         return False
 

@@ -87,7 +87,7 @@ def index_task(folder: pathlib.Path) -> int:
 def container(folder: pathlib.Path) -> int:
     path = folder / "run.h5"
     for number in range(3):
-        made = hs.WritePlan(path, "append" if number else "create")
+        made = hs.WritePlan(path, "a" if number else "x")
         with made.task(0) as task:
             task.create_dataset("x", data=np.full((5, 4), number, "f8"), rows=True)
             if number == 0:

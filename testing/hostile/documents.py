@@ -154,7 +154,7 @@ class Originals:
         hs.write_references(data, folder / "references.json")
         self.plans, self.fragments = [], []
         out = folder / "out.h5"
-        for mode in ("create", "append"):
+        for mode in ("x", "a"):
             plan = hs.WritePlan(out, mode)
             with plan.task(0) as task:
                 task.create_dataset("x", data=[1, 2, 3], rows=True)

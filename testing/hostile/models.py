@@ -40,13 +40,13 @@ import test_models_vtkhdf as vtkhdf
 
 
 def _openpmd(path: pathlib.Path) -> None:
-    with openpmd.openpmd.create(path, "overwrite") as series:
+    with openpmd.openpmd.create(path, "w") as series:
         for number in (0, 2):
             series.write_iteration(number, time=number * 0.5, dt=0.5, **openpmd.content(number))
 
 
 def _openpmd_patches(path: pathlib.Path) -> None:
-    with openpmd.openpmd.create(path, "overwrite") as series:
+    with openpmd.openpmd.create(path, "w") as series:
         patch = openpmd.openpmd.Patch(particles=5, offset={"x": 0.0, "y": 0.0}, extent={"x": 1.0, "y": 1.0})
         series.write_iteration(0, time=0.0, dt=0.5, **openpmd.content(0), patches={"electrons": [patch]})
 

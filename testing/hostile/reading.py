@@ -29,7 +29,7 @@ class Reading:
 def read_everything(path: pathlib.Path, rng: random.Random | None = None) -> Reading:
     """As netCDF where it is netCDF, and as plain HDF5."""
     reading = Reading()
-    if read_as(path, None, reading, rng) == "Netcdf4":
+    if read_as(path, None, reading, rng) == "netcdf4":
         read_as(path, "hdf5", reading, rng)
     return reading
 

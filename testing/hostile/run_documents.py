@@ -107,7 +107,7 @@ class Reading(run_graphs.Reading):
         self.attempt(lambda: hs.verify(out))
 
         def append() -> None:
-            plan = hs.WritePlan(out, "append")
+            plan = hs.WritePlan(out, "a")
             with plan.task(0) as task:
                 task.create_dataset("x", data=[4], rows=True)
                 fragment = task.finish()

@@ -76,19 +76,19 @@ elif case == "netcdf":
         plan.create_variable("field", ["x"], "f4", attrs={"units": "K"})
         plan.create_variable("series", ["time"], "i4")
 
-    for mode in ("create", "append"):
-        with hyperslab.mpi.write(comm, path, mode, define=define_netcdf, netcdf=True, **({"factor": 2} if mode == "create" else {})) as task:
-            if mode == "create":
+    for mode in ("x", "a"):
+        with hyperslab.mpi.write(comm, path, mode, define=define_netcdf, netcdf=True, **({"factor": 2} if mode == "x" else {})) as task:
+            if mode == "x":
                 task.write("field", rank)
             task.write("time", np.array([f"2000-01-01T{rank:02d}"], "M8[h]"))
             task.write("series", [rank])
 elif case == "append":
-    with hyperslab.mpi.write(comm, path, "append") as task:
+    with hyperslab.mpi.write(comm, path, "a") as task:
         task.create_dataset("rows", data=np.full(2, 100 + rank), rows=True)
 elif case == "one fails":
 
     def work() -> None:
-        with hyperslab.mpi.write(comm, path, "overwrite", define=define) as task:
+        with hyperslab.mpi.write(comm, path, "w", define=define) as task:
             body(task)
             if rank == size - 1:
                 raise ZeroDivisionError("mine")
@@ -97,19 +97,19 @@ elif case == "one fails":
 elif case == "plan fails":
 
     def work() -> None:
-        with hyperslab.mpi.write(comm, path, "create", define=define):
+        with hyperslab.mpi.write(comm, path, "x", define=define):
             raise AssertionError("a plan for a file that is there")
 
     refused(hs.ConflictError, "already", work)
 elif case == "conflict":
 
     def work() -> None:
-        with hyperslab.mpi.write(comm, path, "overwrite") as task:
+        with hyperslab.mpi.write(comm, path, "w") as task:
             task.attrs["whose"] = rank
 
     refused(hs.ConflictError, "different values", work)
 elif case == "killed":
-    plan = hyperslab.mpi.plan(comm, path, "overwrite", define=define)
+    plan = hyperslab.mpi.plan(comm, path, "w", define=define)
     task = plan.task(rank)
     body(task)
     if rank == size - 1:
@@ -194,7 +194,7 @@ elif case.startswith("collect"):
         task.create_dataset("y", (total,), "f4")
 
     def collect() -> None:
-        mode = "create" if "plan fails" in case else "overwrite"
+        mode = "x" if "plan fails" in case else "w"
         with hyperslab.mpi.collect(given, path, mode, create=create, datasets=["x", "y"], buffer_bytes=8000) as rows:
             # Pieces of 3 rows in turns; the last process has no rows of y, so it calls write less often.
             for first in range(3 * rank, total, 3 * size):

@@ -258,7 +258,7 @@ def test_processes_write_one_container(s3, tmp_path):
         np.testing.assert_array_equal(there["x"][:], expected)
         assert there["rows"][:].tolist() == rows
     assert hs.verify(tmp_path / "plans/big.h5").remarks == []
-    first, second = (hs.WritePlan(address, "overwrite", storage_options=options) for _ in range(2))
+    first, second = (hs.WritePlan(address, "w", storage_options=options) for _ in range(2))
     parts = [(one, [write_part(one, options, 0)]) for one in (first, second)]
     first.commit(parts[0][1])
     with pytest.raises(hs.ConflictError, match="plan again"):

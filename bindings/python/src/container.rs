@@ -39,7 +39,7 @@ impl WritePlan {
 
 #[pymethods]
 impl WritePlan {
-    /// `mode` is `create`, `overwrite` or `append`. A path may be an address of an object store.
+    /// `mode` is `x`, `w` or `a`. A path may be an address of an object store.
     #[new]
     #[pyo3(signature = (path, mode, alignment=None, writers=None, factor=None, durable=true, checksums=false, track_order=false, storage_options=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of WritePlan")]
@@ -56,10 +56,10 @@ impl WritePlan {
         storage_options: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let mode = match mode {
-            "create" => WriteMode::Create,
-            "overwrite" => WriteMode::Overwrite,
-            "append" => WriteMode::Append,
-            other => return Err(raise(py, &Error::unknown_choice("mode", other, &["create", "overwrite", "append"]))),
+            "x" => WriteMode::Create,
+            "w" => WriteMode::Overwrite,
+            "a" => WriteMode::Append,
+            other => return Err(raise(py, &Error::unknown_choice("mode", other, &["x", "w", "a"]))),
         };
         let made = run(py, move || {
             let mut plan = CorePlan::new_at(&path, mode, alignment, &StorageOptions::new(storage_options))?;

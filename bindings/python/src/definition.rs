@@ -24,11 +24,10 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
     let base = || -> PyResult<Box<Datatype>> { Ok(Box::new(datatype(&field::<Bound<'_, PyDict>>(dict, "base")?)?)) };
     let text = || -> PyResult<(StringPadding, CharacterSet)> {
         let padding: String = field(dict, "padding")?;
-        let padding = match padding.as_str() {
-            "NullTerminated" => StringPadding::NullTerminated,
-            "SpacePadded" => StringPadding::SpacePadded,
-            _ => StringPadding::NullPadded,
-        };
+        let padding = StringPadding::ALL
+            .into_iter()
+            .find(|known| known.name() == padding)
+            .ok_or_else(|| PyValueError::new_err(format!("unknown padding {padding:?}; expected one of {:?}", StringPadding::ALL.map(StringPadding::name))))?;
         Ok((padding, if field(dict, "utf8")? { CharacterSet::Utf8 } else { CharacterSet::Ascii }))
     };
     Ok(match class.as_str() {
@@ -67,8 +66,8 @@ pub(crate) fn datatype(dict: &Bound<'_, PyDict>) -> PyResult<Datatype> {
         "reference" => {
             let kind: String = field(dict, "kind")?;
             let kind = match kind.as_str() {
-                "Region" => ReferenceKind::Region,
-                "Standard" => ReferenceKind::Standard,
+                "region" => ReferenceKind::Region,
+                "standard" => ReferenceKind::Standard,
                 _ => ReferenceKind::Object,
             };
             Datatype::Reference { size, kind }

@@ -4,7 +4,7 @@ use hyperslab::{ByteOrder, CharacterSet, Dataset, Dataspace, Datatype, FloatForm
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::described_types;
+use crate::{described_types, reference};
 
 fn order(order: ByteOrder) -> &'static str {
     match order {
@@ -15,7 +15,7 @@ fn order(order: ByteOrder) -> &'static str {
 
 fn string(dict: &Bound<'_, PyDict>, padding: StringPadding, character_set: CharacterSet) -> PyResult<()> {
     dict.set_item("utf8", character_set == CharacterSet::Utf8)?;
-    dict.set_item("padding", format!("{padding:?}"))
+    dict.set_item("padding", padding.name())
 }
 
 /// The bit layout of a float that is not an IEEE float; `None` for an IEEE float.
@@ -30,7 +30,7 @@ fn float_layout<'py>(py: Python<'py>, format: &FloatFormat) -> PyResult<Option<B
     dict.set_item("mantissa_location", layout.mantissa_location)?;
     dict.set_item("mantissa_size", layout.mantissa_size)?;
     dict.set_item("exponent_bias", layout.exponent_bias)?;
-    dict.set_item("mantissa", format!("{:?}", layout.mantissa))?;
+    dict.set_item("mantissa", layout.mantissa.name())?;
     Ok(Some(dict))
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn datatype<'py>(py: Python<'py>, described: &Datatype) -> PyResult<B
             "compound"
         }
         Datatype::Reference { kind, .. } => {
-            dict.set_item("kind", format!("{kind:?}"))?;
+            dict.set_item("kind", reference::name(*kind))?;
             "reference"
         }
         Datatype::Enum { base, members } => {
@@ -143,7 +143,7 @@ pub(crate) fn dataset_with<'py>(py: Python<'py>, dict: &Bound<'py, PyDict>, data
     if let Dataspace::Simple { max_shape, .. } = &dataset.dataspace {
         dict.set_item("maxshape", max_shape.clone())?;
     }
-    dict.set_item("storage", format!("{:?}", dataset.storage).to_lowercase())?;
+    dict.set_item("storage", dataset.storage.name())?;
     dict.set_item("chunks", dataset.creation_chunk_shape())?;
     let filters: Vec<(u16, &str, Vec<u32>)> = dataset.creation_filters().iter().map(|f| (f.id, f.name.as_str(), f.parameters.clone())).collect();
     dict.set_item("filters", filters)?;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 /// The Python exception for `error`; the class is chosen by kind in `hyperslab.errors.from_native`.
 pub(crate) fn raise(py: Python<'_>, error: &Error) -> PyErr {
     let made = py.import("hyperslab.errors").and_then(|module| {
-        let kind = format!("{:?}", error.kind());
+        let kind = error.kind().name();
         let arguments = (kind, error.message(), error.file(), error.object(), error.offset(), error.os_error());
         module.call_method1("from_native", arguments)
     });

@@ -69,10 +69,10 @@ impl File {
         self.0.name()
     }
 
-    /// `Hdf5`, `Netcdf3` or `Netcdf4`.
+    /// The format, as `hyperslab.open(format=)` takes it: one of `FORMATS`.
     #[getter]
-    fn format(&self) -> String {
-        format!("{:?}", self.0.format())
+    fn format(&self) -> &'static str {
+        self.0.format().name()
     }
 
     /// The number of the root group.

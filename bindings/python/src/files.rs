@@ -101,14 +101,14 @@ impl Files {
     }
 
     /// The formats, each once, in the order of the first file with it.
-    fn formats(&self) -> Vec<String> {
+    fn formats(&self) -> Vec<&'static str> {
         let mut formats = Vec::new();
         for file in self.files.iter() {
             if !formats.contains(&file.format()) {
                 formats.push(file.format());
             }
         }
-        formats.iter().map(|format| format!("{format:?}")).collect()
+        formats.into_iter().map(hyperslab::Format::name).collect()
     }
 
     /// The same files, opened again.

@@ -40,7 +40,9 @@ mod wait;
 mod worker;
 mod writer;
 
+use hyperslab::Format;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// Opening a small file makes many small allocations, and a scan allocates and frees large ones: this allocator keeps freed
 /// memory for reuse (docs/decisions/0011-allocator.md). It was measured on Linux only.
@@ -103,6 +105,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::model_facts, module)?)?;
     module.add_function(wrap_pyfunction!(model::check_pytables_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(model::parse_cell_methods, module)?)?;
+    module.add("FORMATS", PyTuple::new(module.py(), Format::ALL.map(Format::name))?)?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;

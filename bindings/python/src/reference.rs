@@ -8,10 +8,19 @@ use crate::error::raise;
 /// The kind of reference with this name in a described datatype.
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
     match name {
-        "Object" => Ok(ReferenceKind::Object),
-        "Region" => Ok(ReferenceKind::Region),
-        "Standard" => Ok(ReferenceKind::Standard),
+        "object" => Ok(ReferenceKind::Object),
+        "region" => Ok(ReferenceKind::Region),
+        "standard" => Ok(ReferenceKind::Standard),
         other => Err(raise(py, &Error::invalid_input(format!("{other:?} is no kind of reference")))),
+    }
+}
+
+/// The name of a kind of reference in a described datatype.
+pub(crate) fn name(kind: ReferenceKind) -> &'static str {
+    match kind {
+        ReferenceKind::Object => "object",
+        ReferenceKind::Region => "region",
+        ReferenceKind::Standard => "standard",
     }
 }
 

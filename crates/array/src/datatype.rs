@@ -31,6 +31,20 @@ pub enum StringPadding {
     SpacePadded,
 }
 
+impl StringPadding {
+    /// All kinds of padding.
+    pub const ALL: [Self; 3] = [Self::NullTerminated, Self::NullPadded, Self::SpacePadded];
+
+    /// The word for it: `null_terminated`, `null_padded` or `space_padded`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NullTerminated => "null_terminated",
+            Self::NullPadded => "null_padded",
+            Self::SpacePadded => "space_padded",
+        }
+    }
+}
+
 /// How a float's leading mantissa bit is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mantissa {
@@ -40,6 +54,17 @@ pub enum Mantissa {
     AlwaysSet,
     /// The most significant bit is set and not stored (IEEE).
     Implied,
+}
+
+impl Mantissa {
+    /// The word for it: `as_stored`, `always_set` or `implied`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AsStored => "as_stored",
+            Self::AlwaysSet => "always_set",
+            Self::Implied => "implied",
+        }
+    }
 }
 
 /// The bits of a floating-point number.

@@ -27,6 +27,23 @@ pub enum ErrorKind {
     Internal,
 }
 
+impl ErrorKind {
+    /// The word for the kind in Python (`error.kind`), such as `NotFound`. It stays the same in later versions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotFound => "NotFound",
+            Self::InvalidInput => "InvalidInput",
+            Self::Unsupported => "Unsupported",
+            Self::Corrupt => "Corrupt",
+            Self::LimitExceeded => "LimitExceeded",
+            Self::Conflict => "Conflict",
+            Self::Io => "Io",
+            Self::Cancelled => "Cancelled",
+            Self::Internal => "Internal",
+        }
+    }
+}
+
 /// Result with the project's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -166,7 +183,7 @@ impl Error {
 impl fmt::Display for Error {
     /// `Corrupt: bad checksum (file a.h5, object /x, offset 96)`: one line, kind first.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.0.kind, self.0.message)?;
+        write!(f, "{}: {}", self.0.kind.name(), self.0.message)?;
         let places = [
             self.0.file.as_ref().map(|p| format!("file {p}")),
             self.0.object.as_ref().map(|p| format!("object {p}")),

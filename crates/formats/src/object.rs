@@ -234,6 +234,19 @@ pub enum Storage {
     Virtual,
 }
 
+impl Storage {
+    /// The word for it: `compact`, `contiguous`, `chunked`, `external` or `virtual`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::Contiguous => "contiguous",
+            Self::Chunked => "chunked",
+            Self::External => "external",
+            Self::Virtual => "virtual",
+        }
+    }
+}
+
 /// A part of a dataset's raw data in a file of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

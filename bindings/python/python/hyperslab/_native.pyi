@@ -2,7 +2,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, final, overload
 
 __version__: str
+#: The formats of files that are read: the values of `File.format`.
+FORMATS: Final[tuple[str, ...]]
 __all__ = [
+    "FORMATS",
     "AttributeValue",
     "ColumnIndex",
     "Committed",

@@ -275,7 +275,7 @@ def describe(datatype: dict[str, Any]) -> str:
     if kind == "variable string":
         return "string"
     if kind == "reference":
-        return "region reference" if datatype["kind"] == "Region" else "reference"
+        return "region reference" if datatype["kind"] == "region" else "reference"
     if kind == "sequence":
         return f"sequence of {describe(datatype['base'])}"
     if kind == "compound":

@@ -71,7 +71,8 @@ class File(Group):
 
     @property
     def format(self) -> str:
-        """`Hdf5`, `Netcdf3` or `Netcdf4`."""
+        """The format, in the words of `hyperslab.open(format=)`: `hdf5`, `netcdf3`, `netcdf4`, `references` (a document of references to chunks),
+        `container` or `netcdf_container` (HDF5 or netCDF-4 as a container of Arrow files)."""
         return self._file.format
 
     @property
@@ -496,7 +497,8 @@ def open(
         mode: `r` reads. `r+` changes an existing HDF5 file, `a` one that exists or is created. `w` creates a file or replaces one, `x` and
             `w-` refuse to replace one, as `hyperslab.create`.
         threads: Number of threads that decode; one per core by default.
-        format: `hdf5`, `netcdf3` or `netcdf4`: refuses files of other formats. `hdf5` shows a netCDF-4 file as plain HDF5.
+        format: Refuses files of other formats: `hdf5`, `netcdf3`, `netcdf4`, or another value of `File.format`. `hdf5` shows a netCDF-4 file as
+            plain HDF5. `hdf5` and `netcdf4` include containers of Arrow files.
         paths: Other files that external links, virtual datasets, external raw data and the drivers of files in several members
             may name: regular files in the file's folder and below (`below`, the default; symbolic links lead no farther), none
             (`none`, for files of strangers), or any (`anywhere`).
@@ -547,7 +549,7 @@ def open(
     if timeout is not None:
         raise InvalidInputError("timeout= is for modes r+ and a: readers do not wait for writers")
     wanted = format.lower() if format is not None else None
-    check_choice("format", wanted, (None, "hdf5", "netcdf3", "netcdf4"))
+    check_choice("format", wanted, (None, *_native.FORMATS))
     if chunk_cache_bytes is not None and chunk_cache_bytes < 0:
         raise InvalidInputError(f"chunk_cache_bytes={chunk_cache_bytes} is negative: give 0 to keep no chunks, or more")
     opener = session(
@@ -562,15 +564,16 @@ def open(
         options_of(storage_options),
     )
     natives, pattern = _opened(opener, path) if store is None else (_of_store(opener, store, path), None)
-    if wanted is not None and any(_model(known) != wanted for known in natives.formats()):
-        other = next(native for native in natives if _model(native.format) != wanted)
+    if wanted is not None and not all(_is_format(known, wanted) for known in natives.formats()):
+        other = next(native for native in natives if not _is_format(native.format, wanted))
         raise InvalidInputError(f"this file is {other.format}, not {format}", other.path)
     return File(natives) if len(natives) == 1 and pattern is None else FileSet(natives, pattern)
 
 
-def _model(format: str) -> str:
-    """The data model of a format, as `open` takes it: a container of Arrow files shows what HDF5 or the netCDF-4 library wrote."""
-    return {"Container": "hdf5", "NetcdfContainer": "netcdf4"}.get(format, format.lower())
+def _is_format(format: str, wanted: str) -> bool:
+    """Whether `open` takes a file of `format` for the one that was asked for: a container of Arrow files shows what HDF5 or the netCDF-4
+    library wrote."""
+    return wanted in (format, {"container": "hdf5", "netcdf_container": "netcdf4"}.get(format))
 
 
 def _of_file(opener: _native.Session, source: Any) -> _native.Files:

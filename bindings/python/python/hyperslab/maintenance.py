@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from . import _native
 from .addresses import is_address, options_of
-from .arguments import check_choice
+from .arguments import check_mode
 from .backends import shrinking
 from .comparing.diff import check_copy
 from .errors import InvalidInputError, UnsupportedError
@@ -170,7 +170,7 @@ def fuse(
     Example:
         >>> hs.fuse("big.h5", "one.h5")
     """
-    check_choice("mode", mode, ("w", "x"))
+    check_mode(mode, ("x", "w"))
     source, out = os.fsdecode(master), os.fsdecode(target)
     if is_address(source) or is_address(out):
         with open_file(source, format="hdf5", storage_options=storage_options) as opened:

@@ -38,7 +38,7 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
 
 
 def plan(
-    comm: MPI.Comm, path: Path, mode: str = "create", *, define: Callable[[Any], object] | None = None, root: int = 0, netcdf: bool = False, **options: Any
+    comm: MPI.Comm, path: Path, mode: str = "x", *, define: Callable[[Any], object] | None = None, root: int = 0, netcdf: bool = False, **options: Any
 ) -> WritePlan:
     """Makes a plan on one process and shares it with all processes of `comm`. Every process calls this.
 
@@ -107,7 +107,7 @@ def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int
 def write(
     comm: MPI.Comm,
     path: Path,
-    mode: str = "create",
+    mode: str = "x",
     *,
     define: Callable[[Any], object] | None = None,
     root: int = 0,
@@ -213,7 +213,7 @@ def index(
 def collect(
     comm: MPI.Comm,
     path: Path,
-    mode: str = "create",
+    mode: str = "x",
     *,
     create: Callable[[Any], object],
     datasets: list[str],

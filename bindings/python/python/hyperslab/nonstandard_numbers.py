@@ -34,7 +34,7 @@ def _float_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     layout = datatype["layout"]
     if _is_extended(datatype):
         return np.dtype(np.longdouble)
-    fraction_bits = layout["mantissa_size"] - (layout["mantissa"] == "AlwaysSet")
+    fraction_bits = layout["mantissa_size"] - (layout["mantissa"] == "always_set")
     largest = 2 ** layout["exponent_size"] - layout["exponent_bias"] - 1
     for width in (2, 4, 8):
         kind = np.finfo(f"f{width}")
@@ -99,13 +99,13 @@ def _float(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[A
     layout = datatype["layout"]
     exponent = _field(bits, layout["exponent_location"], layout["exponent_size"]).astype(np.int64)
     stored = _field(bits, layout["mantissa_location"], layout["mantissa_size"])
-    size, is_implied = layout["mantissa_size"], layout["mantissa"] == "Implied"
+    size, is_implied = layout["mantissa_size"], layout["mantissa"] == "implied"
     fraction, power = stored.astype(np.float64), exponent - layout["exponent_bias"] - size
     if is_implied:
         fraction = fraction + np.where(exponent > 0, 2.0**size, 0.0)
     else:
         power = power + 1  # The leading bit, which is 1, is stored.
-    if layout["mantissa"] != "AsStored":
+    if layout["mantissa"] != "as_stored":
         # Without a leading bit, subnormal numbers have the exponent of the smallest normal ones. Unnormalized mantissas need no such rule.
         power = power + (exponent == 0)
     with np.errstate(over="ignore"):  # the highest exponent means infinity or NaN, below

@@ -2,7 +2,7 @@
 //! format version; they do not depend on derived `Debug` output or on the Arrow library.
 
 use arrow_schema::{DataType, TimeUnit};
-use hyperslab_array::{ByteOrder, CharacterSet, Datatype, FloatFormat, Mantissa, ReferenceKind, Result, StringPadding, TimeEncoding};
+use hyperslab_array::{ByteOrder, CharacterSet, Datatype, FloatFormat, ReferenceKind, Result, TimeEncoding};
 
 use crate::block::not_indexed::not_indexed;
 
@@ -19,10 +19,10 @@ pub(crate) fn datatype_text(datatype: &Datatype) -> String {
         }
         Datatype::Float { size, order, format } => format!("float({size},{},{})", order_text(*order), float_text(*format)),
         Datatype::FixedString { size, padding, character_set } => {
-            format!("fixed_string({size},{},{})", padding_text(*padding), character_set_text(*character_set))
+            format!("fixed_string({size},{},{})", padding.name(), character_set_text(*character_set))
         }
         Datatype::VariableString { size, padding, character_set } => {
-            format!("variable_string({size},{},{})", padding_text(*padding), character_set_text(*character_set))
+            format!("variable_string({size},{},{})", padding.name(), character_set_text(*character_set))
         }
         Datatype::Bitfield { size, order } => format!("bitfield({size},{})", order_text(*order)),
         Datatype::Time { size, order, encoding } => {
@@ -66,14 +66,6 @@ fn order_text(order: ByteOrder) -> &'static str {
     }
 }
 
-fn padding_text(padding: StringPadding) -> &'static str {
-    match padding {
-        StringPadding::NullTerminated => "null_terminated",
-        StringPadding::NullPadded => "null_padded",
-        StringPadding::SpacePadded => "space_padded",
-    }
-}
-
 fn character_set_text(character_set: CharacterSet) -> &'static str {
     match character_set {
         CharacterSet::Ascii => "ascii",
@@ -85,11 +77,7 @@ fn float_text(format: FloatFormat) -> String {
     match format {
         FloatFormat::Ieee => "ieee".to_owned(),
         FloatFormat::Custom(layout) => {
-            let mantissa = match layout.mantissa {
-                Mantissa::AsStored => "as_stored",
-                Mantissa::AlwaysSet => "always_set",
-                Mantissa::Implied => "implied",
-            };
+            let mantissa = layout.mantissa.name();
             let bits = [layout.bit_offset, layout.bit_precision].map(|n| n.to_string());
             let parts = [layout.sign_location, layout.exponent_location, layout.exponent_size, layout.mantissa_location, layout.mantissa_size];
             format!("custom({},{},{},{mantissa})", bits.join(","), parts.map(|n| n.to_string()).join(","), layout.exponent_bias)
@@ -134,7 +122,7 @@ pub(crate) fn arrow_type_text(data_type: &DataType) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyperslab_array::FloatLayout;
+    use hyperslab_array::{FloatLayout, Mantissa};
 
     /// Stored values: if these change, old indexes are no longer recognized.
     #[test]

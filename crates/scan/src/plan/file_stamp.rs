@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::ObjectId;
+use hyperslab_formats::{Format, ObjectId};
 use hyperslab_reader::{File, is_address, virtual_dataset};
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ impl Stamp {
         }
         Ok(Self {
             path: file.path().to_string_lossy().into_owned(),
-            format: format!("{:?}", file.format()),
+            format: stored_format(file.format()),
             bytes: storage.len(),
             modified_nanoseconds,
             external: external(file, datasets)?,
@@ -52,9 +52,11 @@ impl Stamp {
 
     /// `Conflict` if `file`, which was just opened by this path, is not the version that was planned.
     pub fn check(&self, file: &File) -> Result<()> {
-        let (storage, format) = (file.array_file().storage(), format!("{:?}", file.format()));
-        if format != self.format {
-            let message = format!("this split was planned from {}, but the session that reads it opens the file as {format}", self.format);
+        let storage = file.array_file().storage();
+        if stored_format(file.format()) != self.format {
+            let planned = Format::ALL.into_iter().find(|known| stored_format(*known) == self.format).map_or(self.format.as_str(), |known| known.name());
+            let message =
+                format!("this split was planned from a file read as {planned}, but the session that reads it opens the file as {}", file.format().name());
             return Err(Error::invalid_input(message).in_file(file.name()));
         }
         let what = if storage.len() != self.bytes {
@@ -69,6 +71,11 @@ impl Stamp {
         let message = format!("the file had {what} when this split was planned; it has changed: plan again");
         Err(Error::new(ErrorKind::Conflict, message).in_file(file.name()))
     }
+}
+
+/// The format in a stored stamp. Splits of earlier builds have these words, so they stay.
+fn stored_format(format: Format) -> String {
+    format!("{format:?}")
 }
 
 /// The files that a segment is read from; the requested file is the first.

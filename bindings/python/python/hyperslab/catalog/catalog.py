@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from .. import _native
 from ..addresses import absolute, is_address, options_of, shown_address
-from ..arguments import check_choice
+from ..arguments import check_choice, check_mode
 from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
 from ..extras import require
 from ..file import FileSet
@@ -73,7 +73,7 @@ def write_catalog(
     Example:
         >>> hs.write_catalog("archive/*.nc", "archive.parquet", "a")
     """
-    check_choice("mode", mode, ("x", "w", "a"))
+    check_mode(mode, ("x", "w", "a"))
     check_choice("errors", errors, ("raise", "leave_out"))
     target = os.fsdecode(path)
     if mode == "x" and os.path.exists(target):

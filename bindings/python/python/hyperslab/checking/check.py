@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import _native
 from ..addresses import is_address
-from ..arguments import check_choice
+from ..arguments import check_mode
 from ..errors import UnsupportedError
 from ..sessions import session
 from ..type_aliases import Path
@@ -127,7 +127,7 @@ def recover(
     Example:
         >>> hs.recover("broken.h5", "saved.h5").lost
     """
-    check_choice("mode", mode, ("w", "x"))
+    check_mode(mode, ("x", "w"))
     found = json.loads(_native.recover(_session(threads, limits, None), _local(broken, "recover"), os.fsdecode(out), mode == "w", progress))
     objects = tuple(RecoveredObject(**{**one, "values": None if one["values"] is None else _values(one["values"])}) for one in found.pop("objects"))
     lost = tuple(LostPart(**one) for one in found.pop("lost"))

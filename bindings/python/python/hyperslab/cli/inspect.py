@@ -24,12 +24,12 @@ from .terminal import has_style, say
 
 #: What people call the formats that `File.format` tells.
 _FORMATS = {
-    "Hdf5": "HDF5",
-    "Netcdf3": "netCDF classic",
-    "Netcdf4": "netCDF-4",
-    "References": "chunk references",
-    "Container": "HDF5 in Arrow files",
-    "NetcdfContainer": "netCDF-4 in Arrow files",
+    "hdf5": "HDF5",
+    "netcdf3": "netCDF classic",
+    "netcdf4": "netCDF-4",
+    "references": "chunk references",
+    "container": "HDF5 in Arrow files",
+    "netcdf_container": "netCDF-4 in Arrow files",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 #: Formats of files that are containers of Arrow files.
-_CONTAINERS = ("Container", "NetcdfContainer")
+_CONTAINERS = ("container", "netcdf_container")
 
 
 def are_same(one: dict[str, Any], other: dict[str, Any], formats: tuple[str, str]) -> bool:

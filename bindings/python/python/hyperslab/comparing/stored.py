@@ -114,7 +114,7 @@ def _points(dtype: np.dtype[Any]) -> bool:
 def _descriptor(file: _native.File) -> int | None:
     """A descriptor of a file whose offsets are those of its chunks; `None` if there is none."""
     path, _, length, modified, _ = file.origin()
-    if file.format not in ("Hdf5", "Netcdf4") or not os.path.isfile(path):
+    if file.format not in ("hdf5", "netcdf4") or not os.path.isfile(path):
         return None
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     facts = os.fstat(descriptor)

@@ -16,7 +16,7 @@ from ..maintenance import repack
 from ..type_aliases import Path
 
 #: Formats of files that are containers.
-_CONTAINERS = ("Container", "NetcdfContainer")
+_CONTAINERS = ("container", "netcdf_container")
 _FORMS = ("hdf5", "folder", "file")
 
 

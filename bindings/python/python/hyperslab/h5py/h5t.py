@@ -18,7 +18,7 @@ CSET_ASCII, CSET_UTF8 = 0, 1
 STR_NULLTERM, STR_NULLPAD, STR_SPACEPAD = 0, 1, 2
 VARIABLE = 2**32 - 1
 
-_PADDINGS = {"NullTerminated": STR_NULLTERM, "NullPadded": STR_NULLPAD, "SpacePadded": STR_SPACEPAD}
+_PADDINGS = {"null_terminated": STR_NULLTERM, "null_padded": STR_NULLPAD, "space_padded": STR_SPACEPAD}
 
 
 class TypeID:

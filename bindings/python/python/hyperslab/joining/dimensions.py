@@ -18,7 +18,7 @@ class Declared(NamedTuple):
 
 def is_classic(file: File) -> bool:
     """Whether dimensions are not datasets, as in HDF5."""
-    return file.format == "Netcdf3"
+    return file.format == "netcdf3"
 
 
 def declared(file: File) -> dict[str, Declared]:
@@ -30,7 +30,7 @@ def declared(file: File) -> dict[str, Declared]:
 
 def is_scale(dataset: Dataset) -> bool:
     """Whether it has the coordinates of a dimension."""
-    if dataset._file.format == "Netcdf3":
+    if dataset._file.format == "netcdf3":
         return bool(dataset.ndim) and f"/{dataset.dims[0]}" == dataset.name
     return dataset.attrs.get("CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE")
 
@@ -44,7 +44,7 @@ def is_placeholder(dataset: Dataset) -> bool:
 
 def scales_of(dataset: Dataset) -> list[str | None]:
     """Path of the scale of each dimension. In a netCDF classic file there need not be a variable at that path."""
-    if dataset._file.format == "Netcdf3":
+    if dataset._file.format == "netcdf3":
         return [f"/{name}" for name, _ in dataset._dimensions()]
     numbers = [number for _, number in dataset._dimensions()] or [None] * dataset.ndim
     scales = [None if number is None else dataset._file.object_path(number) for number in numbers]

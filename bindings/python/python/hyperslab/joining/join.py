@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _native
 from ..addresses import has_magic, is_address, matching, options_of
-from ..arguments import check_choice
+from ..arguments import check_choice, check_mode
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File
 from ..file import open as open_files
@@ -46,7 +46,7 @@ def joined_again(files: Any, options: dict[str, Any]) -> JoinedFile:
 def virtual(
     files: Paths | File,
     path: Path,
-    mode: str = "w",
+    mode: str = "x",
     *,
     concat_dim: str | None = None,
     new_dim: str | None = None,
@@ -64,7 +64,7 @@ def virtual(
     Args:
         files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
         path: The file that is written. Files in its folder and below are named relative to it.
-        mode: `w` replaces an existing file, `x` refuses to.
+        mode: `x` refuses to replace an existing file, `w` replaces it.
         concat_dim: The dimension along which the files follow each other; by default the only one whose coordinates or length differ
             between the first two files, or the only one without a limit.
         new_dim: Instead, the name of a new first dimension with an index for each file. Coordinates and what others name as their bounds
@@ -89,7 +89,7 @@ def virtual(
     Example:
         >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
     """
-    check_choice("mode", mode, ("w", "x"))
+    check_mode(mode, ("x", "w"))
     found, opened, _ = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
     target = check_target(path, found.paths)
     write_master(found, target, os.path.dirname(target), labels, opened, replace=mode == "w")
@@ -255,7 +255,7 @@ def _opener(name: str, options: dict[str, Any], takes_classic: bool) -> Callable
             return open_files(name, **{**options, "format": "hdf5"})
         except InvalidInputError:
             found = open_files(name, **options)
-            if found.format != "Netcdf3":
+            if found.format != "netcdf3":
                 raise
             if takes_classic:
                 return found

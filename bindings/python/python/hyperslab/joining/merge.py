@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 from .. import _native
-from ..arguments import check_choice
+from ..arguments import check_mode
 from ..file import File
 from ..type_aliases import Path, Paths
 from .join import check_target, joined_files, open_content
@@ -70,7 +70,7 @@ def merge(
     Example:
         >>> hs.merge("era5/*.nc", "era5.nc", concat_dim="time")
     """
-    check_choice("mode", mode, ("w", "x"))
+    check_mode(mode, ("x", "w"))
     found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, keeps_references=True)
     target = check_target(path, found.paths)
     folder = common_folder(found.paths)

@@ -143,7 +143,7 @@ def _layout(
 def create(
     path: Path,
     shape: Sequence[int],
-    mode: str = "create",
+    mode: str = "x",
     *,
     origin: Sequence[float] | None = None,
     spacing: Sequence[float] | None = None,
@@ -181,7 +181,7 @@ def create(
 def plan(
     path: Path,
     shape: Sequence[int],
-    mode: str = "create",
+    mode: str = "x",
     *,
     origin: Sequence[float] | None = None,
     spacing: Sequence[float] | None = None,

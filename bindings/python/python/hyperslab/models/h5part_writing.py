@@ -85,7 +85,7 @@ def _view(rows: tuple[int, int], total: int | None) -> tuple[Any, tuple[int, ...
 
 def create(
     path: Path,
-    mode: str = "create",
+    mode: str = "x",
     *,
     comm: Any = None,
     commit: str | None = None,
@@ -99,8 +99,8 @@ def create(
 
     Args:
         path: The file.
-        mode: `create` (refuses to replace an existing file), `overwrite`, or `append` to a file that several processes or commits
-            have written.
+        mode: `x` refuses to replace an existing file, `w` replaces it. `a` adds steps to a file that several processes or commits
+            have written, or creates it.
         comm: A communicator of mpi4py; by default this process writes alone.
         commit: When readers see steps: `step` (each step when it is written; the default with `comm`), or `close` (all at the end;
             the default without. One process then writes a plain HDF5 file).
@@ -127,7 +127,7 @@ def create(
 
 def plan(
     path: Path,
-    mode: str = "create",
+    mode: str = "x",
     *,
     attrs: Mapping[str, Any] | None = None,
     name: str = "Step",

@@ -78,7 +78,7 @@ class Reader:
         if "MATLAB_object_decode" in about or (self._inside and class_name == "uint32"):
             numbers, stored = self._add_references(numbers, stored, about, class_name, below)
         if datatype["class"] == "reference" and not is_empty:
-            if datatype["size"] != 8 or datatype["kind"] != "Object":
+            if datatype["size"] != 8 or datatype["kind"] != "object":
                 raise UnsupportedError(f"references of kind {datatype['kind']} with {datatype['size']} bytes in a cell array", object=self._path(numbers[0]))
             kind = "cell" if class_name else "refs"
             of_class = "" if class_name in ("", "cell") else class_name

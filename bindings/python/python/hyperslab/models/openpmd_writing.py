@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._native import __version__
-from ..arguments import check_choice
+from ..arguments import check_choice, check_mode
 from ..errors import CancelledError, Error, InvalidInputError
 from ..type_aliases import Path
 from ..writing.parallel import Task
@@ -189,7 +189,7 @@ def _layout(encoding: str | None, version: str, options: dict[str, Any]) -> dict
 
 def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
     """Attributes of a file of a series. A file that is appended to has them."""
-    if mode == "append":
+    if mode == "a":
         return dict(attrs or {})
     is_by_file = _PATTERN.search(os.path.basename(path)) is not None
     by_variables = encoding == "variable"
@@ -212,7 +212,7 @@ def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs:
 
 def create(
     path: Path,
-    mode: str = "create",
+    mode: str = "x",
     *,
     comm: Any = None,
     attrs: Mapping[str, Any] | None = None,
@@ -225,7 +225,7 @@ def create(
     Args:
         path: The file, which has all iterations. With `%T` in its name (`run_%T.h5`, or `run_%06T.h5` for numbers of six digits) each iteration is
             a file. One process publishes its file at the end of the `with` block; with `comm`, or `%T`, readers see each iteration when it is written.
-        mode: `create` (refuses to replace an existing file) or `overwrite`; with `comm` also `append`.
+        mode: `x` refuses to replace an existing file, `w` replaces it; with `comm`, `a` adds iterations to it.
         comm: A communicator of mpi4py; by default this process writes alone.
         attrs: Attributes of the file: `{"author": "…"}`.
         encoding: `variable` writes the iteration without a group of its own, as openpmd-api does by variables; a file then has one iteration.
@@ -244,7 +244,7 @@ def create(
         >>> with hs.models.openpmd.create("run.h5") as series:
         ...     series.write_iteration(0, time=0.0, dt=1.0, particles={"e": {"position": position}}, meshes={"rho": rho})
     """
-    check_choice("mode", mode, ("create", "overwrite", *(["append"] if comm is not None else [])))
+    check_mode(mode, ("x", "w", *(["a"] if comm is not None else [])), "comm= or a plan adds iterations to a file")
     name = os.fsdecode(path)
     layout, about = _layout(encoding, version, options), _attributes(name, mode, encoding, version, attrs)
 
@@ -261,13 +261,13 @@ def create(
 
 
 def plan(
-    path: Path, mode: str = "create", *, attrs: Mapping[str, Any] | None = None, encoding: str | None = None, version: str = "1.1.0", **options: Any
+    path: Path, mode: str = "x", *, attrs: Mapping[str, Any] | None = None, encoding: str | None = None, version: str = "1.1.0", **options: Any
 ) -> StepPlan:
     """Plans a write of iterations by tasks in threads, processes or machines. Its commit checks that the parts of each iteration fit together.
 
     Args:
         path: The file, which has all iterations.
-        mode, attrs, encoding, version, options: As in `create`; `mode` may be `append`.
+        mode, attrs, encoding, version, options: As in `create`; `mode` may be `a`.
 
     Returns:
         The plan. Give its tasks to `writer`.

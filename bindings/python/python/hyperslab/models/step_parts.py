@@ -107,7 +107,7 @@ def _terminated(name: str, value: Any) -> Any:
     texts = [each.encode() if isinstance(each, str) else each for each in values.ravel().tolist()]
     if any(b"\0" in each for each in texts):
         raise InvalidInputError(f"attribute {name!r} is text with a NUL, where readers would end it")
-    about = {"padding": "NullTerminated"} | ({} if all(map(bytes.isascii, texts)) else {"h5py_encoding": "utf-8"})
+    about = {"padding": "null_terminated"} | ({} if all(map(bytes.isascii, texts)) else {"h5py_encoding": "utf-8"})
     return np.array(texts, np.dtype(f"S{max(map(len, texts)) + 1}", metadata=about)).reshape(values.shape)
 
 

@@ -24,7 +24,7 @@ class StepPlan(WritePlan):
         super().__init__(path, mode, **options)
         #: How the model lays out its steps: plain data.
         self.layout = layout
-        known = known or (steps_there(self.path, self.names) if mode == "append" else {"present": [], "types": {}})
+        known = known or (steps_there(self.path, self.names) if mode == "a" else {"present": [], "types": {}})
         #: Numbers of the steps in the file, and the type of each array with a step that has it.
         self.present: set[int] = set(known["present"])
         self.types: dict[str, tuple[str, int]] = {name: (dtype, step) for name, (dtype, step) in known["types"].items()}

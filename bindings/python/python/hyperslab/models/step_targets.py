@@ -159,7 +159,7 @@ class StepTarget:
                 task.write(part.path, part.values)
                 for name, value in part.attrs.items():
                     task.dataset(part.path).attrs[name] = value
-        self._mode = "append"
+        self._mode = "a"
 
     def fail(self, error: Exception) -> None:
         """Tells the other processes that this one has no part of the step."""

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import mpi
-from ..arguments import check_choice
+from ..arguments import check_choice, check_mode
 from ..errors import InvalidInputError
 from ..objects.filters import check_filters
 from ..writing.new_file import create
@@ -102,19 +102,19 @@ def begin(
     name = os.fsdecode(path)
     chosen = commit or ("close" if comm is None else "step")
     check_choice("commit", chosen, ("close", "step"))
-    check_choice("mode", mode, ("create", "overwrite", "append"))
+    check_mode(mode, ("x", "w", "a"))
     names, storage = names_of(layout), layout["storage"]
     given = terminated_texts(names.attributes() | dict(attrs or {}))
     known: dict[str, Any] = {"present": [], "types": {}}
-    if comm is None and chosen == "close" and mode != "append":
+    if comm is None and chosen == "close" and mode != "a":
         if unknown := options.keys() - {"durable", "alignment", "threads"}:
             raise TypeError(f"create() got an unexpected keyword argument {unknown.pop()!r} for a file of one process")
-        file = create(name, "x" if mode == "create" else "w", **options)
+        file = create(name, mode, **options)
         for attribute, value in given.items():
             file.attrs[attribute] = value
         return FileTarget(file, storage), layout, (), {}, name
     comm = Alone() if comm is None else comm
-    if mode == "append":
+    if mode == "a":
         known = mpi._shared(comm, 0, lambda: steps_there(name, names))
     if chosen == "step":
         return StepTarget(comm, name, mode, given, options, storage), layout, known["present"], known["types"], name

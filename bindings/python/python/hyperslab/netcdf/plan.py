@@ -91,7 +91,7 @@ class NetcdfPlan(PlannedGroup, WritePlan):
     """A parallel write of one netCDF-4 file. The plan defines dimensions, variables, groups, types and attributes, as
     `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
-    def __init__(self, path: Any, mode: str = "create", *, writers: int | None = None, **options: Any) -> None:
+    def __init__(self, path: Any, mode: str = "x", *, writers: int | None = None, **options: Any) -> None:
         """Plans a write. Values of variables that are created with `data` are part of the plan.
 
         Args:
@@ -107,7 +107,7 @@ class NetcdfPlan(PlannedGroup, WritePlan):
         self._about: dict[str, dict[str, Any]] | None = None
         #: Numbers of dimensions in the file that is appended to.
         self._there: dict[str, int] = {}
-        if mode == "append":
+        if mode == "a":
             self._there = _dimensions_of(self.path)
         self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
 

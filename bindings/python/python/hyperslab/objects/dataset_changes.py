@@ -215,7 +215,7 @@ class DatasetChanges(StoredProperties):
     def _lengthen(self, shape: tuple[int, ...]) -> None:
         """Gives the dataset the shape that it shows. A netCDF variable shows its dimensions without limit as long as they are in the file, and may be
         stored with fewer rows."""
-        if self._file.format != "Netcdf4":
+        if self._file.format != "netcdf4":
             return
         stored = self._changes.raw.describe(self._number, self.name)["shape"]
         if tuple(stored) != shape:

@@ -30,12 +30,12 @@ PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_FIELDS, PREVIEW_CHUNK_BYTES = 5, 6, 20, 1
 
 #: What people call the formats.
 _FORMATS = {
-    "Hdf5": "HDF5",
-    "Netcdf3": "netCDF classic",
-    "Netcdf4": "netCDF-4",
-    "References": "chunk references",
-    "Container": "Arrow container",
-    "NetcdfContainer": "netCDF in an Arrow container",
+    "hdf5": "HDF5",
+    "netcdf3": "netCDF classic",
+    "netcdf4": "netCDF-4",
+    "references": "chunk references",
+    "container": "Arrow container",
+    "netcdf_container": "netCDF in an Arrow container",
 }
 
 

@@ -97,7 +97,7 @@ class Node:
         address = _native.address(self._file, self._number)
         if address is None:
             raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.name)
-        return Reference(self._file, "Object", address.to_bytes(8, "little"), False)
+        return Reference(self._file, "object", address.to_bytes(8, "little"), False)
 
     @property
     def regionref(self) -> RegionReferences:

@@ -67,9 +67,9 @@ def _cut_padding(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: in
         step = datatype["base"]["size"]
         for at in range(0, size, step) if has_strings(datatype["base"]) else ():
             _cut_padding(raw, datatype["base"], offset + at, stride)
-    elif kind == "string" and datatype["padding"] != "NullPadded" and raw.size:
+    elif kind == "string" and datatype["padding"] != "null_padded" and raw.size:
         text = raw.reshape(-1, stride)[:, offset : offset + size]
-        if datatype["padding"] == "NullTerminated":
+        if datatype["padding"] == "null_terminated":
             text[np.logical_or.accumulate(text == 0, axis=1)] = 0
         else:
             trailing = np.logical_and.accumulate(text[:, ::-1] == ord(" "), axis=1)[:, ::-1]
@@ -80,7 +80,7 @@ def has_strings(datatype: dict[str, Any]) -> bool:
     """Whether some part of an element is a fixed string whose padding numpy does not know."""
     if datatype["class"] == "compound":
         return any(has_strings(member) for _, _, member in datatype["members"])
-    return (datatype["class"] == "string" and datatype["padding"] != "NullPadded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
+    return (datatype["class"] == "string" and datatype["padding"] != "null_padded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
 
 
 def convert(

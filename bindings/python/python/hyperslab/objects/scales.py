@@ -11,7 +11,7 @@ from ..values.references import Reference
 from .attributes import value_of
 from .stored_references import OBJECT, address_of
 
-_TEXT = {"class": "string", "padding": "NullTerminated", "utf8": False}
+_TEXT = {"class": "string", "padding": "null_terminated", "utf8": False}
 _LIST = {"class": "sequence", "size": 16, "base": OBJECT}
 _DIMENSION = {"class": "integer", "size": 4, "signed": False, "order": "<"}
 _USERS = {"class": "compound", "size": 16, "members": [("dataset", 0, OBJECT), ("dimension", 8, _DIMENSION)]}
@@ -140,7 +140,7 @@ def set_label(dataset: Any, axis: int, label: str) -> None:
     labels[axis] = label
     texts = [text.encode() for text in labels]
     raw = b"".join(struct.pack("<IQI", len(text), 1 if text else 0, number if text else 0) for number, text in enumerate(texts, 1))
-    datatype = {"class": "variable string", "size": 16, "padding": "NullTerminated", "utf8": False}
+    datatype = {"class": "variable string", "size": 16, "padding": "null_terminated", "utf8": False}
     number = dataset._own_number()
     dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LABELS", [len(labels)], datatype, raw, texts))
 

@@ -12,7 +12,7 @@ from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection
 
 #: How references to objects are stored.
-OBJECT = {"class": "reference", "kind": "Object", "size": 8}
+OBJECT = {"class": "reference", "kind": "object", "size": 8}
 
 
 def address_of(file: _native.File, number: int) -> bytes:
@@ -70,7 +70,7 @@ def encoded(node: Any, value: AnyReference) -> bytes:
         raise InvalidInputError(f"a reference of no file: {value!r}")
     if value._file.path != path:
         raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
-    if value._kind == "Object":
+    if value._kind == "object":
         return value._raw
     found = node._current(value)._found()
     if found is None:

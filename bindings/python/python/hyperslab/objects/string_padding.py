@@ -31,7 +31,7 @@ def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, st
             pad(raw, datatype["base"], offset + at, stride)
     elif kind == "string" and raw.size and size:
         text = raw.reshape(-1, stride)[:, offset : offset + size]
-        if datatype["padding"] == "SpacePadded":
+        if datatype["padding"] == "space_padded":
             text[np.logical_and.accumulate(text[:, ::-1] == 0, axis=1)[:, ::-1]] = ord(" ")
-        elif datatype["padding"] == "NullTerminated" and bool((text[:, -1] != 0).any()):
+        elif datatype["padding"] == "null_terminated" and bool((text[:, -1] != 0).any()):
             raise InvalidInputError(f"text of {size} bytes does not fit fixed strings of {size} bytes that end with a NUL")

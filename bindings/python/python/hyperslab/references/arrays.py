@@ -78,9 +78,9 @@ def arrays_of(file: _native.File, group: str, drop: Collection[str] = ()) -> Ite
     Raises:
         UnsupportedError: Zarr has no array like one of the datasets; the error names it.
     """
-    if file.format == "Netcdf3":
+    if file.format == "netcdf3":
         raise UnsupportedError("references into netCDF classic files, whose records have no chunks of their own", file.path)
-    if file.format in ("Container", "NetcdfContainer"):
+    if file.format in ("container", "netcdf_container"):
         raise UnsupportedError("references into a container of Arrow files, whose values are in files of their own", file.path)
     store = HyperslabStore(Kept(file), group, file.path, drop)
     variables = store.get_variables()

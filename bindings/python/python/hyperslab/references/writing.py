@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from ..addresses import is_address, options_of
-from ..arguments import check_choice
+from ..arguments import check_mode
 from ..errors import ConflictError
 from ..extras import require
 from ..sessions import session
@@ -57,7 +57,7 @@ def write_references(
         >>> hs.write_references("s3://bucket/day1.nc", "day1.json")
     """
     require("references", "xarray", "xarray")
-    check_choice("mode", mode, ("w", "x"))
+    check_mode(mode, ("x", "w"))
     name, target = os.fsdecode(source), os.fsdecode(path)
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it", target)

@@ -91,7 +91,7 @@ def _write_and_read(folder: str, data: Any) -> None:
 def _write_together(folder: str, data: Any) -> None:
     writers = 4
     rows = len(data) // writers
-    plan = WritePlan(os.path.join(folder, "written.h5"), "overwrite", writers=writers, durable=False)
+    plan = WritePlan(os.path.join(folder, "written.h5"), "w", writers=writers, durable=False)
     plan.create_dataset("x", (rows * writers, data.shape[1]), "f4")
 
     def work(number: int) -> bytes:

@@ -50,7 +50,7 @@ def write_parallel(path: str, about: dict[str, Any], data: Any) -> float:
     writers = 4
     rows = len(data) // writers
     start = time.perf_counter()
-    plan = hs.WritePlan(path, "overwrite", writers=writers, factor=about["factor"], alignment=about["alignment_bytes"], durable=about["durable"])
+    plan = hs.WritePlan(path, "w", writers=writers, factor=about["factor"], alignment=about["alignment_bytes"], durable=about["durable"])
     plan.create_dataset("x", (rows * writers, data.shape[1]), "f4", **options(about))
 
     def work(number: int) -> bytes:

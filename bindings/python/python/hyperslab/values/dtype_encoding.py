@@ -22,7 +22,7 @@ def _order(dtype: np.dtype[Any]) -> str:
 
 
 def _text(utf8: bool) -> Datatype:
-    return {"class": "variable string", "size": 16, "padding": "NullTerminated", "utf8": utf8}
+    return {"class": "variable string", "size": 16, "padding": "null_terminated", "utf8": utf8}
 
 
 def of_dtype(dtype: Any, values: Any = None) -> Datatype:
@@ -36,7 +36,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         base = of_dtype(np.dtype(dtype.str))
         return {"class": "enum", "size": base["size"], "base": base, "members": [(str(k), int(v)) for k, v in metadata["enum"].items()]}
     if "ref" in metadata:
-        return new_references.datatype_of("Region" if metadata["ref"].__name__ == "RegionReference" else "Object")
+        return new_references.datatype_of("region" if metadata["ref"].__name__ == "RegionReference" else "object")
     if "vlen" in metadata:
         inner = metadata["vlen"]
         return _text(inner is str) if inner in (str, bytes) else {"class": "sequence", "size": 16, "base": of_dtype(inner)}
@@ -58,7 +58,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
         part = {"class": "float", "size": size // 2, "order": _order(dtype)}
         return {"class": "compound", "size": size, "members": [("r", 0, part), ("i", size // 2, part)]}
     if kind == "S":
-        return {"class": "string", "size": max(size, 1), "padding": metadata.get("padding", "NullPadded"), "utf8": metadata.get("h5py_encoding") == "utf-8"}
+        return {"class": "string", "size": max(size, 1), "padding": metadata.get("padding", "null_padded"), "utf8": metadata.get("h5py_encoding") == "utf-8"}
     if kind == "U":
         return _text(True)
     if kind == "V":

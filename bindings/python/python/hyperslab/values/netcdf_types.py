@@ -25,7 +25,7 @@ DEFAULT_FILLS: dict[str, Any] = {
     "f8": 9.9692099683868690e36,
 }
 #: A character: netCDF's library reads no other padding of one byte.
-CHARACTER = np.dtype("S1", metadata={"padding": "NullTerminated"})
+CHARACTER = np.dtype("S1", metadata={"padding": "null_terminated"})
 _MAX_NAME_BYTES = 256
 
 
@@ -80,7 +80,7 @@ def fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], dict[s
     data = text.encode() + b"\0" if isinstance(text, str) else text or b"\0"
     if b"\0" in data[:-1]:
         raise InvalidInputError(f"{what}: text with a NUL, where readers would end it")
-    return [], {"class": "string", "size": len(data), "padding": "NullTerminated", "utf8": False}, data, []
+    return [], {"class": "string", "size": len(data), "padding": "null_terminated", "utf8": False}, data, []
 
 
 class NetcdfType:
@@ -194,7 +194,7 @@ def _refused_objects(path: str) -> np.dtype[Any]:
 def _characters(datatype: dict[str, Any]) -> dict[str, Any]:
     """The same with characters as netCDF's library stores them."""
     if datatype["class"] == "string":
-        return {**datatype, "padding": "NullTerminated"}
+        return {**datatype, "padding": "null_terminated"}
     if datatype["class"] == "array":
         return {**datatype, "base": _characters(datatype["base"])}
     if datatype["class"] == "compound":

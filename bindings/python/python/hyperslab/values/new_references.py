@@ -18,7 +18,7 @@ class AnyReference:
     """A reference: of a file that is read or edited, or of one that is being written."""
 
     #: What it points at: `Object`, `Region` or `Attribute`.
-    kind = "Object"
+    kind = "object"
 
 
 class NewReference(AnyReference):
@@ -59,7 +59,7 @@ class NewRegionReference(NewReference):
         region: Start, stride, count and block of each dimension, or a selection of points or blocks.
     """
 
-    kind = "Region"
+    kind = "region"
 
     def __init__(self, path: str, region: list[list[int]] | RegionSelection) -> None:
         super().__init__(path)
@@ -81,7 +81,7 @@ class NewRegionReference(NewReference):
 class NewAttributeReference(NewReference):
     """Points at an attribute of an object of the file that is being written. Only datasets of references of HDF5 1.12 have such references."""
 
-    kind = "Attribute"
+    kind = "attribute"
 
     def __init__(self, path: str, attribute: str) -> None:
         super().__init__(path)
@@ -165,7 +165,7 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     if dtype is not None and not isinstance(dtype, type):
         ref = (np.dtype(dtype).metadata or {}).get("ref")
         if ref is not None:
-            return "Region" if ref.__name__ == "RegionReference" else "Object"
+            return "region" if ref.__name__ == "RegionReference" else "object"
     if dtype is not None:
         return None
     if isinstance(values, AnyReference):
@@ -181,8 +181,8 @@ def kind_of(values: Any, dtype: Any) -> str | None:
 
 def datatype_of(kind: str) -> dict[str, Any]:
     """How references of a kind are stored."""
-    size = {"Object": 8, "Region": 12}.get(kind)
-    return {"class": "reference", "kind": kind, "size": size} if size else {"class": "reference", "kind": "Standard", "size": 18}
+    size = {"object": 8, "region": 12}.get(kind)
+    return {"class": "reference", "kind": kind, "size": size} if size else {"class": "reference", "kind": "standard", "size": 18}
 
 
 def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
@@ -199,8 +199,8 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
             continue
         if not isinstance(value, AnyReference):
             raise _mixed()
-        if datatype["kind"] not in ("Standard", value.kind):
-            what = {"Object": "an object", "Region": "a region", "Attribute": "an attribute"}[value.kind]
+        if datatype["kind"] not in ("standard", value.kind):
+            what = {"object": "an object", "region": "a region", "attribute": "an attribute"}[value.kind]
             raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype['kind'] == 'Region' else 'objects'}")
         if isinstance(heap, ExistingObjects):
             heap.append(heap.reference(value))

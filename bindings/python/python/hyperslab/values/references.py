@@ -53,7 +53,7 @@ class Reference(new_references.AnyReference):
 class RegionReference(Reference):
     """Points at elements of a dataset: `file[reference]` is the dataset, `dataset[reference]` the elements."""
 
-    kind = "Region"
+    kind = "region"
 
     @property
     def selection(self) -> RegionSelection | None:
@@ -66,7 +66,7 @@ class AttributeReference(Reference):
     """Points at an attribute: `file[reference]` is the object that has it, `file[reference].attrs[reference.attribute]`
     its value."""
 
-    kind = "Attribute"
+    kind = "attribute"
 
     @property
     def attribute(self) -> str | None:
@@ -89,7 +89,7 @@ class MadeRegionReference(RegionReference):
     """A region reference that is in no file yet: what `dataset.regionref[key]` returns."""
 
     def __init__(self, file: _native.File, object: int, path: str, selection: RegionSelection) -> None:
-        super().__init__(file, "Region", repr((object, selection)).encode(), False)
+        super().__init__(file, "region", repr((object, selection)).encode(), False)
         self._made = _Made(file, object, path, selection, None)
 
     def _found(self) -> Any:
@@ -104,7 +104,7 @@ def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], r
     if isinstance(file, _native.Writer):
         return list(new_references.of_elements(file, datatype, raw))
     kind, size = datatype["kind"], datatype["size"]
-    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "Region" else Reference}
+    classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "region" else Reference}
     targets = _native.reference_targets(kind, raw, size)
     return [classes[target](file, kind, raw[i * size : (i + 1) * size], target is None) for i, target in enumerate(targets)]
 

@@ -35,7 +35,7 @@ def _tagged(datatype: dict[str, Any], plain: np.dtype[Any]) -> np.dtype[Any]:
     if kind == "sequence":
         return np.dtype(object, metadata={"vlen": of_datatype(datatype["base"])})
     if kind == "reference":
-        return np.dtype(object, metadata={"ref": RegionReference if datatype["kind"] == "Region" else Reference})
+        return np.dtype(object, metadata={"ref": RegionReference if datatype["kind"] == "region" else Reference})
     if kind == "enum" and not datatype["boolean"]:
         return np.dtype(plain, metadata={"enum": dict(datatype["members"])})
     if kind == "opaque":

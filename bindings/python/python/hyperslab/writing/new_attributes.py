@@ -56,7 +56,7 @@ class NewAttributes(MutableMapping[str, AttributeValue]):
             >>> f.attrs.create("count", 3, dtype="u2")
         """
         kind = new_references.kind_of(empty.as_ours(value), dtype)
-        if kind == "Object":
+        if kind == "object":
             heap: list[bytes] = []
             given = dtype_encoding.stored(value, new_references.datatype_of(kind), heap)
             numbers = given.reshape(-1).view("<u8").tolist()

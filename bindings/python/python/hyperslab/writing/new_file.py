@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _native
 from ..addresses import is_address, options_of, shown_address
-from ..arguments import check_choice, not_a_choice
+from ..arguments import check_choice, wrong_mode
 from ..backends import unclosed
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..objects.filters import filters_of
@@ -131,9 +131,7 @@ class NewFile(NewGroup):
 
 def unknown_mode(mode: object) -> Exception:
     """The error for a mode that does not create a file."""
-    if mode in ("a", "r+", "r"):
-        return UnsupportedError(f"mode {mode!r}: this creates files; give w (replace) or x (fail if there is one). hyperslab.open(path, {mode!r}) opens one")
-    return not_a_choice("mode", mode, ("w", "x"))
+    return wrong_mode(mode, ("w", "x"))
 
 
 def replaces(mode: object) -> bool:

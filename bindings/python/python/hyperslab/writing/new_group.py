@@ -184,7 +184,7 @@ class NewGroup(NewMembers):
 
     def _given_references(self, where: str, kind: str, data: Any, shape: Any, track_order: bool | None) -> NewDataset:
         """A dataset of references in a parallel write, which has its values from the beginning."""
-        if kind != "Object":
+        if kind != "object":
             raise UnsupportedError("references to regions in a parallel write", object=where)
         datatype = new_references.datatype_of(kind)
         heap: list[bytes] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import file
 from ..addresses import is_address
-from ..arguments import check_choice
+from ..arguments import check_mode
 from ..backends.editing import Editing
 from ..errors import ConflictError, InvalidInputError, UnsupportedError
 from ..range_readers import is_file
@@ -80,7 +80,7 @@ def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
     if mode == "r+" or (mode == "a" and is_existing(path)):
         return file.File(editing_of(path, options))
     if mode not in ("a", "w", "w-", "x"):
-        check_choice("mode", mode, ("r", "r+", "a", "w", "x"))
+        check_mode(mode, ("r", "r+", "a", "w", "x"))
     if is_file(path) or isinstance(path, (list, tuple)):
         raise InvalidInputError("give the path of one file to create it")
     given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]

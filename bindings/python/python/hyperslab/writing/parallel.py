@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _native, indexing_keys
 from ..addresses import options_of
+from ..arguments import check_mode
 from ..backends import unclosed
 from ..display.blocks import card, facts, text
 from ..errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
@@ -306,7 +307,7 @@ class WritePlan:
     def __init__(
         self,
         path: Path,
-        mode: str = "create",
+        mode: str = "x",
         *,
         alignment: int | None = None,
         writers: int | None = None,
@@ -320,7 +321,8 @@ class WritePlan:
 
         Args:
             path: The file that readers will open, or its address in an object store (`s3://`, `gs://`, `az://`).
-            mode: `create` (refuses to replace an existing file), `overwrite` (replaces the whole file) or `append` (local files only).
+            mode: `x` refuses to replace an existing file, `w` replaces the whole file. `a` adds to a file that a plan has written, or creates
+                it (local files only).
             alignment: As in `hyperslab.create`.
             writers: Number of tasks. Needed for datasets of the plan.
             factor: Number of tasks that share a subfile for the datasets of the plan; by default chosen by file system, and 1 in an object store.
@@ -332,6 +334,7 @@ class WritePlan:
         """
         self._uncommitted: weakref.finalize[Any, Any] | None = None
         self._is_mine = True
+        check_mode(mode, ("x", "w", "a"))
         self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order, options_of(storage_options))
 
     def create_dataset(

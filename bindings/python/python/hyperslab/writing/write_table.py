@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from .. import dtypes
 from ..addresses import is_address, shown_address
-from ..arguments import check_choice
+from ..arguments import check_choice, check_mode
 from ..batch_reader import BatchReader
 from ..errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..file import open as open_file
@@ -337,7 +337,7 @@ def write_table(
         path: Path of the file, or its address in an object store.
         group: The group of the columns; with `layout="records"` the name of the dataset.
         layout: `columns` makes a dataset of each column, `records` one compound dataset.
-        mode: `w` replaces an existing file, `x` refuses to. `a` appends rows to the table in it, which must have the same
+        mode: `w` replaces an existing file, `x` (or `w-`) refuses to. `a` appends rows to the table in it, which must have the same
             columns, and keeps its filters and chunks. It copies the file (chunks as stored) and replaces the old one when the
             copy is complete, so that a killed process changes nothing.
         compression, compression_opts, shuffle, fletcher32: As in `create_dataset`.
@@ -371,6 +371,7 @@ def write_table(
     options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
     check_choice("layout", layout, ("columns", "records"))
+    check_mode("x" if mode == "w-" else mode, ("w", "x", "a"))
     place = os.fsdecode(path)
     if mode == "a" and is_address(place):
         raise UnsupportedError("mode 'a' of an address: objects of a store are written whole", shown_address(place))

@@ -128,7 +128,7 @@ class HyperslabStore(AbstractDataStore):
         if isinstance(fill, (str, bytes)):
             as_text = datatype["class"] == "variable string"
             attributes["_FillValue"] = (fill if isinstance(fill, str) else fill.decode("utf-8", "replace")) if as_text else np.bytes_(fill)
-        if member.file.format != "Netcdf3":
+        if member.file.format != "netcdf3":
             encoding.update(storage_of(about, dimensions))
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
@@ -153,6 +153,6 @@ class HyperslabStore(AbstractDataStore):
             enumeration = {"enum": {key: int(value) for key, value in datatype["members"]}, "enum_name": name or "enum_t"}
             return dtype, {"dtype": np.dtype(dtype, metadata=enumeration)}
         # netCDF-3 is big-endian whatever was written, and xarray cannot decode compounds in another byte order.
-        if member.file.format == "Netcdf3" or dtype.names is not None:
+        if member.file.format == "netcdf3" or dtype.names is not None:
             dtype = dtype.newbyteorder("=")
         return dtype, {"dtype": dtype}

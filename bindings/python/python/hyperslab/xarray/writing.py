@@ -89,7 +89,7 @@ def write_xarray(
     parts = Subfiles(subfiles)
     if mode not in ("w", "x"):
         raise unknown_mode(mode)
-    plan = NetcdfPlan(path, "overwrite" if mode == "w" else "create", durable=durable)
+    plan = NetcdfPlan(path, mode, durable=durable)
     for node in nodes:
         _write(plan, node, default, parts)
     parts.write(plan, threads)

@@ -6,9 +6,10 @@ import os
 from typing import Any
 
 from ... import _native, file
+from ...arguments import wrong_mode
 from ...backends.backend import Backend
 from ...errors import InvalidInputError, UnsupportedError
-from ...writing.new_file import create, unknown_mode
+from ...writing.new_file import create
 from ...writing.opening import editing_of, is_existing
 from .. import h5f
 from .._missing import unsupported
@@ -42,7 +43,7 @@ class File(Group, file.File):
         if mode in ("r", "r+") or (mode == "a" and is_existing(name)):
             return super().__new__(cls)
         if mode not in ("a", "w", "w-", "x"):
-            raise unknown_mode(mode)
+            raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
         return create(name, "x" if mode == "a" else mode, driver=driver, libver=libver, **more)
 
     def __init__(

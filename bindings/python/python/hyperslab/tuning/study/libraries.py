@@ -156,7 +156,7 @@ def _hyperslab(path: str, case: Case, clients: int, data: Any, out: Any) -> Iter
     # Without an alignment the library chooses that of the file system: the smallest stands for unaligned.
     alignment = case.alignment_bytes or 512
     if case.factor:
-        plan = hs.WritePlan(path, "overwrite", writers=clients, factor=min(case.factor, clients), alignment=case.alignment_bytes or None)
+        plan = hs.WritePlan(path, "w", writers=clients, factor=min(case.factor, clients), alignment=case.alignment_bytes or None)
         plan.create_dataset("x", data.shape, "f4", **stored)
 
         def task(number: int) -> bytes:
