@@ -10,6 +10,7 @@ __all__ = [
     "ColumnIndex",
     "Committed",
     "Counters",
+    "DatasetDefinition",
     "DatasetReader",
     "Definition",
     "Dereferenced",
