@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..addresses import absolute
-from ..arguments import check_choice
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
 from ..file import local_path
 from ..file_objects import listed
+from ..joining.how import how_of
 from ..natural_order import matching_paths
 from ..type_aliases import Path, Paths
+from .groups import normalized
 from .write_arguments import refuse_what_other_writers_do
 from .writing import write_xarray
 
@@ -29,6 +30,8 @@ def open_mfdataset(
     concat_dim: str | None = None,
     new_dim: str | Mapping[str, Any] | None = None,
     compat: str = "equals",
+    check_order: bool | None = None,
+    misfits: str = "error",
     group: str | None = None,
     drop_variables: str | Iterable[str] | None = None,
     chunks: Any = None,
@@ -46,11 +49,15 @@ def open_mfdataset(
 
     Args:
         paths: A list of paths, or a glob.
-        concat_dim: The dimension along which the files follow each other. By default the unlimited one, or the only one whose extent or
-            coordinates differ between the first two files.
+        concat_dim: The dimension along which the files follow each other; by default the only one whose coordinates or length differ
+            between the first two files, or else the only one without a limit.
         new_dim: Instead, the name of a dimension that the files do not have: each file is an index of it, such as a run of an ensemble.
             All variables get it but coordinates. `{"run": ["a", "b"]}` also gives its coordinates.
         compat: Variables without that dimension: `equals` compares them, `override` takes those of the first file.
+        check_order: The coordinate of `concat_dim` must increase, or decrease, from file to file; by default only if `concat_dim` is not
+            given, as xarray checks what it combines by coordinates.
+        misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`): `encoding["left_out"]` of
+            the dataset lists these files.
         group: Path of the group; by default the root group.
         drop_variables: Names of variables that are left out. They are not looked at.
         chunks: Makes arrays of Dask, as in `xarray.open_dataset`.
@@ -63,7 +70,7 @@ def open_mfdataset(
     Raises:
         NotFoundError: No file matches, or one does not exist.
         ConflictError: A file does not fit the first one; the message says which, and in what.
-        InvalidInputError: The dimension is not clear, or not there, or a new one is there already.
+        InvalidInputError: Along which dimension is not clear, or it does not exist; or `new_dim` already exists.
 
     Example:
         >>> hs.open_mfdataset("run*.nc")["t2m"].sel(lat=50, lon=10, method="nearest").load()
@@ -73,19 +80,17 @@ def open_mfdataset(
 
     # It needs xarray, which the package does not.
     implementation = importlib.import_module(".mfdataset", __package__)
-    check_choice("compat", compat, ("equals", "override"))
-    options = (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes)
     name, coordinates = _new_dimension(new_dim)
-    if name is not None and concat_dim is not None:
-        raise InvalidInputError("concat_dim and new_dim: give one of them")
-    files = implementation.OpenFiles(_names(paths), options)
+    given = {"concat_dim": concat_dim, "new_dim": name, "compat": compat, "misfits": misfits}
+    how, _ = how_of({**given, "check_order": concat_dim is None if check_order is None else check_order}, group=normalized(group), as_xarray=True)
+    files = implementation.OpenFiles(_names(paths), (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes))
     dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
     try:
-        store = implementation.FilesStore(files, group, concat_dim, name, compat, dropped)
+        store = implementation.FilesStore(files, how, dropped)
         if coordinates is not None and len(coordinates) != len(files):
             raise InvalidInputError(f"new_dim has {len(coordinates)} coordinates for {len(files)} files")
         opened = xarray.open_dataset(store, chunks=chunks, **decoding)
-        return opened if coordinates is None else opened.assign_coords({name: (name, coordinates)})
+        return opened if coordinates is None else opened.assign_coords({name: (name, [coordinates[index] for index in store.taken])})
     except Exception:
         files.close()
         raise
