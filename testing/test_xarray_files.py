@@ -239,7 +239,7 @@ def test_the_accessor(tmp_path):
     assert opened.hyperslab.sources == [str(path)] and opened.hyperslab.file.filename == str(path)
     assert opened.hyperslab.to_table("/t2m", where="y > 2").count() == 4 * 2 * 5
     assert opened.hyperslab.sql("select count(*) from t2m").fetchall() == [(80,)]
-    opened.hyperslab.write(tmp_path / "y.nc", compression="zstd")
+    opened.hyperslab.to_netcdf(tmp_path / "y.nc", compression="zstd")
     again = xr.open_dataset(tmp_path / "y.nc", engine=xarray_engine.HyperslabBackendEntrypoint)
     loaded = opened.hyperslab.load()
     assert loaded is opened and all(variable._in_memory for variable in opened.variables.values())

@@ -89,8 +89,8 @@ if TYPE_CHECKING:
     from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
     from .writing.unclosed import UnclosedWarning
     from .writing.write_table import write_table
-    from .xarray.opening_many import open_mfdataset, to_netcdf
-    from .xarray.writing import write_xarray
+    from .xarray.opening_many import open_mfdataset
+    from .xarray.writing import to_netcdf
 
 #: Modules of the package that are public by their own names.
 _MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
@@ -147,8 +147,8 @@ _NAMES = {
     "writing.parallel": "Committed ManySubfilesWarning Task WritePlan",
     "writing.unclosed": "UnclosedWarning",
     "writing.write_table": "write_table",
-    "xarray.opening_many": "open_mfdataset to_netcdf",
-    "xarray.writing": "write_xarray",
+    "xarray.opening_many": "open_mfdataset",
+    "xarray.writing": "to_netcdf",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
@@ -286,7 +286,6 @@ __all__ = [
     "write_catalog",
     "write_references",
     "write_table",
-    "write_xarray",
 ]
 
 

@@ -15,7 +15,7 @@ from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File
 from ..file import open as open_files
 from ..file_objects import JOINED_NAME, listed
-from ..natural_order import natural_key
+from ..natural_order import matching_paths
 from ..sessions import session
 from ..type_aliases import Path, Paths
 from .how import JoinOptions, how_of, shows_options
@@ -179,7 +179,7 @@ def _matching_paths(name: str) -> list[str]:
         found = _native.Session.matching(folder, pattern)
         if found is not None:
             return found
-    return sorted(globbing.glob(name, recursive=True), key=natural_key)
+    return matching_paths(name)
 
 
 def _options_of(files: Any) -> dict[str, Any]:

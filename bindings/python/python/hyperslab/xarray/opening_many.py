@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import glob
 import importlib
-import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +12,9 @@ from ..extras import require
 from ..file import local_path
 from ..file_objects import listed
 from ..joining.how import how_of
-from ..natural_order import matching_paths
-from ..type_aliases import Path, Paths
+from ..joining.join import paths_of
+from ..type_aliases import Paths
 from .groups import normalized
-from .write_arguments import refuse_what_other_writers_do
-from .writing import write_xarray
 
 if TYPE_CHECKING:
     import xarray
@@ -108,77 +104,7 @@ def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, A
 
 def _names(paths: Paths) -> list[str]:
     """The absolute paths that a list or a glob names."""
-    paths = listed(paths)
-    if isinstance(paths, (list, tuple)):
-        names = [local_path(path) for path in paths]
-    else:
-        name = local_path(paths)
-        names = [name] if os.path.exists(name) or not glob.has_magic(name) else matching_paths(name)
+    names = paths_of([local_path(path) for path in found] if isinstance(found := listed(paths), (list, tuple)) else local_path(found))
     if not names:
         raise MissingFileError(f"no file matches {paths!r}")
     return [absolute(name) for name in names]
-
-
-def to_netcdf(
-    dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree,
-    path: Path | None = None,
-    mode: str = "w",
-    format: str | None = None,
-    group: str | None = None,
-    engine: str | None = None,
-    encoding: Mapping[str, Mapping[str, Any]] | None = None,
-    unlimited_dims: str | Iterable[str] | Mapping[str, Any] | None = None,
-    compute: bool = True,
-    invalid_netcdf: bool = False,
-    auto_complex: bool | None = None,
-    *,
-    write_inherited_coords: bool = False,
-    compression: Any = None,
-    compression_opts: Any = None,
-    shuffle: bool = False,
-    subfiles: int | None = None,
-    threads: int | None = None,
-    durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
-) -> None:
-    """Writes an xarray object as netCDF-4, with the arguments of xarray's `to_netcdf`. Needs xarray.
-
-    Args:
-        dataset: The object to write.
-        path: Path of the file, or its address in an object store.
-        mode: `w` replaces an existing file, `x` refuses to.
-        format: `NETCDF4`, or nothing.
-        group: The group of the dataset; by default the root group.
-        engine: `hyperslab`, or nothing.
-        encoding: Encoding by variable, of a tree by group.
-        unlimited_dims: Names of unlimited dimensions; by default those that the dataset was read with.
-        compute: `True`: values are written at once.
-        invalid_netcdf, auto_complex: `False`: netCDF-4 has neither booleans nor complex numbers.
-        write_inherited_coords: Of a tree: write coordinates of nodes above into each group below, too.
-        compression, compression_opts, shuffle, subfiles, threads, durable, storage_options: As in `write_xarray`.
-
-    Raises:
-        InvalidInputError: As of `write_xarray`.
-        UnsupportedError: An argument asks for another format or engine, a delayed write, or what netCDF-4 does not have.
-
-    Example:
-        >>> hs.to_netcdf(dataset, "out.nc", unlimited_dims="time", encoding={"t2m": {"zlib": True}})
-    """
-    refuse_what_other_writers_do(path, format, engine, compute, invalid_netcdf, auto_complex)
-    assert path is not None
-    write_xarray(
-        dataset,
-        path,
-        mode,
-        unlimited_dims=unlimited_dims,
-        encoding=encoding,
-        group=group,
-        compression=compression,
-        compression_opts=compression_opts,
-        shuffle=shuffle,
-        subfiles=subfiles,
-        threads=threads,
-        durable=durable,
-        storage_options=storage_options,
-        write_inherited_coords=write_inherited_coords,
-    )
