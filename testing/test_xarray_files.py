@@ -186,6 +186,18 @@ def test_order_and_files_that_are_left_out(tmp_path):
     assert stacked["run"].values.tolist() == ["a", "b", "c", "e"]
 
 
+def test_netcdf_classic_and_netcdf4_together(tmp_path):
+    files = [tmp_path / f"{number}.nc" for number in range(3)]
+    for number, (path, form) in enumerate(zip(files, ("NETCDF4", "NETCDF3_CLASSIC", "NETCDF4"), strict=True)):
+        part = dataset(2 * number, 2, number)[["t2m", "packed", "mask"]]
+        part["t2m"].encoding = {}
+        part["mask"].encoding["dtype"] = part["time"].encoding["dtype"] = "i4"
+        part.to_netcdf(path, unlimited_dims=["time"], format=form)
+    for order in (files, files[1:]):
+        expected = xr.open_mfdataset(order, engine="netcdf4", data_vars="minimal", coords="minimal", compat="equals", join="exact")
+        xr.testing.assert_identical(hs.open_mfdataset(order).load(), expected.load())
+
+
 def test_groups_closing_and_files_that_change(tmp_path):
     for number in range(2):
         dataset(2 * number, 2, number).to_netcdf(tmp_path / f"{number}.nc", group="a/b", unlimited_dims=["time"])

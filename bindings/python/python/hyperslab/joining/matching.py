@@ -283,7 +283,7 @@ class Joined:
             return
         if theirs.kind == "unreadable":
             theirs._file.check(theirs._number)
-        if not isinstance(theirs, Dataset) or (series is not None and theirs._about["datatype"] != mine._about["datatype"]):
+        if not isinstance(theirs, Dataset) or (series is not None and not _is_same_type(mine, theirs, self.how.as_xarray)):
             raise ConflictError(f"{path} has another datatype than in {first}", theirs._file.path, path)
         shape, theirs_shape = mine.shape, theirs.shape
         axis = None if series is None else series.axis
@@ -356,6 +356,12 @@ def _member(file: File, path: str) -> Node | None:
         return None
 
 
+def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
+    """Whether datatypes are equal, or with `in_any_order` differ in the order of bytes only, as between netCDF classic and netCDF-4."""
+    one, other = mine._about["datatype"], theirs._about["datatype"]
+    return bool(one == other or (in_any_order and {**one, "order": None} == {**other, "order": None}))
+
+
 def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     """Whether both are times, in the same calendar, which may count from different dates."""
     has_one_calendar = ("calendar" not in mine.attrs and "calendar" not in theirs.attrs) or _same_attribute(mine, theirs, "calendar")
@@ -387,13 +393,14 @@ def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
     one, other = mine._file.attribute(mine._number, name), theirs._file.attribute(theirs._number, name)
     if one is None or other is None:
         return False
-    if (one.shape, one.datatype) != (other.shape, other.datatype):
-        # Text is the same whether its length is in the datatype or not.
-        return all("string" in value.datatype["class"] for value in (one, other)) and text_of(mine, name) == text_of(theirs, name)
-    # Texts of variable length are references to a heap; references are addresses in their own file.
-    if dtype_encoding.uses_heap(one.datatype) or dtype_encoding.has_references(one.datatype):
-        return _same_values(value_of(one, mine._file), value_of(other, theirs._file))
-    return bool(one.data == other.data)
+    is_same_type = (one.shape, one.datatype) == (other.shape, other.datatype)
+    if is_same_type and not dtype_encoding.uses_heap(one.datatype) and not dtype_encoding.has_references(one.datatype):
+        return bool(one.data == other.data)
+    if not is_same_type and all("string" in value.datatype["class"] for value in (one, other)):
+        return text_of(mine, name) == text_of(theirs, name)
+    # Neither the order of bytes matters, nor addresses in the heap of each file, nor whether one value is in an array.
+    values = (np.ravel(references.converted(value_of(value, node._file), references.place)) for value, node in ((one, mine), (other, theirs)))
+    return bool(one.datatype["size"] == other.datatype["size"]) and _are_equal(*values)
 
 
 def common_folder(paths: Sequence[str]) -> str:
