@@ -24,6 +24,8 @@ from .times import is_recountable, recounted, starts_at, text_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
+#: Those of times.
+_OF_TIMES = ("units", "calendar")
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
@@ -263,7 +265,8 @@ class Joined:
                 self._check(path, mine, theirs, lengths, first)
                 coordinate = theirs if path == self.scale else coordinate
             differing += [(path, name) for name in self._differing(path, mine, theirs, first)]
-        followed = {path: lengths[path] for path in self.series if path not in self._placeholders}
+        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths are those of the others.
+        followed = {path: lengths[path] for path in self.series if self.how.axis is not None or path not in self._placeholders}
         if self.how.axis is None and len({*followed.values()}) > 1:
             found = ", ".join(f"{path} {length}" for path, length in followed.items())
             raise ConflictError(f"datasets of different lengths along {self.scale}: {found}", file.filename)
@@ -321,7 +324,7 @@ class Joined:
     def _is_recounted(self, series: Series, mine: Dataset, theirs: Dataset, name: str) -> bool:
         """Whether an attribute may differ, since the values are times that are counted from the first file's date, or decoded by xarray."""
         if self.how.as_xarray:
-            return name in ("units", "calendar") and "since" in text_of(mine, "units")
+            return name in _OF_TIMES and "since" in text_of(mine, "units")
         return name == "units" and series.axis == 0 and _counts_otherwise(mine, theirs)
 
     def _check_order(self, file: File, coordinate: Dataset) -> None:

@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..addresses import absolute
 from ..errors import InvalidInputError, MissingFileError
 from ..extras import require
@@ -86,7 +88,9 @@ def open_mfdataset(
         if coordinates is not None and len(coordinates) != len(files):
             raise InvalidInputError(f"new_dim has {len(coordinates)} coordinates for {len(files)} files")
         opened = xarray.open_dataset(store, chunks=chunks, **decoding)
-        return opened if coordinates is None else opened.assign_coords({name: (name, [coordinates[index] for index in store.taken])})
+        if coordinates is not None and len(store.taken) < len(files):
+            coordinates = np.asarray(coordinates)[store.taken]
+        return opened if coordinates is None else opened.assign_coords({name: (name, coordinates)})
     except Exception:
         files.close()
         raise
