@@ -159,6 +159,14 @@ def test_another_packing_is_refused(tmp_path):
     assert hs.open_mfdataset(str(tmp_path / "*.nc"), drop_variables=["packed"]).sizes["time"] == 4
 
 
+def test_units_of_static_variables_are_the_first_files(tmp_path):
+    for number, units in enumerate(["degrees_north", "degree_north"]):
+        part = dataset(2 * number, 2)
+        part["y"].attrs["units"] = units
+        part.to_netcdf(tmp_path / f"{number}.nc", unlimited_dims=["time"])
+    assert hs.open_mfdataset(str(tmp_path / "*.nc"))["y"].attrs["units"] == "degrees_north"
+
+
 def test_static_variables_of_the_first_file_on_request(tmp_path):
     dataset(0, 2).to_netcdf(tmp_path / "0.nc", unlimited_dims=["time"])
     other = dataset(2, 2)

@@ -314,18 +314,19 @@ class Joined:
         for name in sorted(self.attributes[path].union(name for name in _DECODING if name in names)):
             if name in self.attributes[path] and _same_attribute(mine, theirs, name):
                 continue
-            if series is not None and self._is_recounted(series, mine, theirs, name):
-                self.recounted.add(path)
+            if self._may_differ(series, mine, theirs, name):
+                self.recounted.update([path] if series is not None else [])
             elif not isinstance(mine, Dataset) or name not in _DECODING:
                 yield name
             elif series is not None or self.how.compares:
                 raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
 
-    def _is_recounted(self, series: Series, mine: Dataset, theirs: Dataset, name: str) -> bool:
-        """Whether an attribute may differ, since the values are times that are counted from the first file's date, or decoded by xarray."""
+    def _may_differ(self, series: Series | None, mine: Any, theirs: Any, name: str) -> bool:
+        """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file; and
+        for xarray, which compares values, of what does not go on and is not a time."""
         if self.how.as_xarray:
-            return name in _OF_TIMES and "since" in text_of(mine, "units")
-        return name == "units" and series.axis == 0 and _counts_otherwise(mine, theirs)
+            return name in _OF_TIMES and ("since" in text_of(mine, "units")) == (series is not None)
+        return name == "units" and series is not None and series.axis == 0 and _counts_otherwise(mine, theirs)
 
     def _check_order(self, file: File, coordinate: Dataset) -> None:
         """The coordinate increases, or decreases, from the first file to the last."""
