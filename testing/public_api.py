@@ -31,6 +31,13 @@ def modules() -> list[str]:
     return [*MODULES, "hyperslab.models", *(f"hyperslab.models.{name}" for name in models.__all__ if inspect.ismodule(getattr(models, name)))]
 
 
+def results() -> list[type]:
+    """The classes of what functions of `hyperslab` return, which are public by the names of their modules."""
+    package = importlib.import_module("hyperslab")
+    found = ((importlib.import_module(f"hyperslab.{module}"), names) for module, names in package._RESULTS.items())
+    return [getattr(module, name) for module, names in found for name in names.split()]
+
+
 def lines() -> list[str]:
     """The interface, sorted."""
     found: dict[str, str] = {}
@@ -38,6 +45,8 @@ def lines() -> list[str]:
         for name, value in members(importlib.import_module(module)):
             for path, text in described(f"{module}.{name}", value):
                 found.setdefault(path, text)
+    for result in results():
+        found.update(described(f"{result.__module__}.{result.__name__}", result))
     return [f"{path}{text}" for path, text in sorted(found.items())]
 
 

@@ -15,6 +15,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from hyperslab.checking.report import CheckReport
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE / "recover"), str(HERE / "hostile")]
@@ -34,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pathlib.Path]:
     return files.make_all(tmp_path_factory.mktemp("whole"))
 
 
-def kinds(found: hs.CheckReport, severity: str = "error") -> set[str]:
+def kinds(found: CheckReport, severity: str = "error") -> set[str]:
     return {one.kind for one in found.findings if one.severity == severity}
 
 
@@ -291,7 +292,7 @@ def test_structures_that_are_made_to_do_harm_are_reported_within_limits(tmp_path
         for look in (hs.check, hs.stat):
             try:
                 report = look(path)
-                damaged += isinstance(report, hs.CheckReport) and not report.ok
+                damaged += isinstance(report, CheckReport) and not report.ok
             except hs.LimitExceededError:
                 damaged += 1
             except (hs.CorruptError, hs.InvalidInputError):

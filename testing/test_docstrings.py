@@ -18,6 +18,7 @@ import hyperslab.objects.plot
 import hyperslab.simulation
 import hyperslab.spark
 import hyperslab.values.netcdf_types
+import public_api
 import pytest
 
 #: Modules with public functions. Without `__all__`, all that they define without an underscore is public.
@@ -59,6 +60,7 @@ def public() -> Iterator[Any]:
         names = getattr(module, "__all__", None) or [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
         yield from (getattr(module, name) for name in names if not name.startswith("_"))
     yield from RETURNED
+    yield from public_api.results()
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:

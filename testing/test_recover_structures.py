@@ -13,6 +13,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from hyperslab.checking.recovery import Recovery
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -30,7 +31,7 @@ def places(path: pathlib.Path, signature: bytes) -> list[int]:
     return found
 
 
-def recovered(path: pathlib.Path) -> tuple[hs.Recovery, h5py.File]:
+def recovered(path: pathlib.Path) -> tuple[Recovery, h5py.File]:
     out = path.with_suffix(".saved.h5")
     out.unlink(missing_ok=True)
     found = hs.recover(path, out)

@@ -23,6 +23,7 @@ import hyperslab.mpi
 import netCDF4
 import numpy as np
 import pytest
+from hyperslab.maintenance import VacuumResult
 from range_server import Asked, Server, serving
 from thread_communicator import everyone
 
@@ -594,7 +595,7 @@ def test_vacuum_removes_what_killed_writers_and_replaced_commits_have_left(serve
     plan = plan_of(server, "w")
     plan.commit([write(plan, number) for number in range(4)])
     age(plan, day)
-    assert hs.vacuum(ADDRESS, hours=0, storage_options=options) == hs.VacuumResult([], [], [], [], [], 0), "the copy names it"
+    assert hs.vacuum(ADDRESS, hours=0, storage_options=options) == VacuumResult([], [], [], [], [], 0), "the copy names it"
     np.testing.assert_array_equal(hs.open("s3://bucket/run/copy.h5", storage_options=options)["group/x"][:], np.arange(400))
     del server.objects["bucket/run/copy.h5"], server.objects["bucket/run/other.txt"]
     assert hs.vacuum(ADDRESS, hours=0, storage_options=options).removed == [third.id]

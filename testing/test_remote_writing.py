@@ -69,7 +69,7 @@ def test_writers_of_tables_netcdf_and_xarray(server: Server) -> None:
     with netCDF4.Dataset("memory", memory=server.objects["bucket/n.nc"]) as f:
         assert f["x"][:].tolist() == [1, 2, 3] and f["x"].units == "m"
     dataset = xarray.Dataset({"v": (("t", "y"), RNG.random((4, 5)))}, {"t": np.arange(4)})
-    hs.write_xarray(dataset, "s3://bucket/x.nc", storage_options=options)
+    hs.to_netcdf(dataset, "s3://bucket/x.nc", storage_options=options)
     xarray.testing.assert_identical(xarray.open_dataset("s3://bucket/x.nc", engine="hyperslab", storage_options=options).load(), dataset)
     rows = hs.open("s3://bucket/t.h5", storage_options=options).table("/", "x > 1")
     for ending in ("parquet", "csv", "h5", "nc"):

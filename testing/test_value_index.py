@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hyperslab import _native
+from hyperslab.counters import Counters
 
 LEVELS = ["Z", "K", "P", "X", "B"]
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
@@ -274,7 +275,7 @@ def test_counters_say_what_was_read_and_what_an_index_has_saved(tmp_path: pathli
     values = np.arange(400_000, dtype="f4")
     path = make(tmp_path / "x.h5", values, chunks=(65_536,), compression="gzip")
 
-    def cost(work: Any) -> hs.Counters:
+    def cost(work: Any) -> Counters:
         before = hs.counters()
         work()
         return hs.counters().since(before)

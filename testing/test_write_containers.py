@@ -20,6 +20,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from hyperslab.writing.parallel import Committed
 
 
 def tree(folder: pathlib.Path) -> list[str]:
@@ -230,7 +231,7 @@ def test_a_reader_in_a_loop_never_sees_half_of_an_overwrite(tmp_path: pathlib.Pa
     run.wait(timeout=60)
 
 
-def many(path: pathlib.Path, tasks: int, mode: str = "x", **options: object) -> tuple[hs.Committed, np.ndarray]:
+def many(path: pathlib.Path, tasks: int, mode: str = "x", **options: object) -> tuple[Committed, np.ndarray]:
     """A write by many small tasks."""
     rows = 64
     data = np.arange(tasks * rows, dtype="f8")
@@ -359,7 +360,7 @@ def test_more_subfiles_than_open_files_are_named_and_can_be_read_verified_and_fu
     assert said.returncode == 0 and "remark: " in said.stdout and "1200 subfiles" in said.stdout
 
 
-def append(path: pathlib.Path, step: int, **options: object) -> hs.Committed:
+def append(path: pathlib.Path, step: int, **options: object) -> Committed:
     plan = hs.WritePlan(path, "a", durable=False)
     with plan.task(0, threads=1) as task:
         task.create_dataset("x", data=np.full((1, 128), step, "f8"), rows=True, **options)

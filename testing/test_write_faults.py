@@ -21,6 +21,7 @@ import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
+from hyperslab.maintenance import VacuumResult, Verification
 from test_write_places import NOBODY, by_create, by_fuse, by_netcdf, by_plan, by_table, shared, values  # noqa: F401
 
 #: What file systems lack: Lustre mounted without flock, NFS without a lock server, exFAT and others over FUSE, OrangeFS.
@@ -343,7 +344,7 @@ def test_vacuum_removes_files_of_killed_writers_and_no_others(tmp_path: pathlib.
         os.utime(mine, (0, 0))
         assert hs.vacuum(path, dry_run=True).files == left and parts(tmp_path) == sorted([*left, mine])
         assert hs.vacuum(path).files == left and parts(tmp_path) == [mine]
-        assert hs.vacuum(path, hours=0) == hs.VacuumResult([], [], [], [], [])
+        assert hs.vacuum(path, hours=0) == VacuumResult([], [], [], [], [])
         alive["x"] = [5]
     finally:
         alive.close()
@@ -387,7 +388,7 @@ def test_vacuum_removes_what_killed_commits_have_left_and_verify_names_it(tmp_pa
     dry = hs.vacuum(path, hours=0, dry_run=True)
     assert (dry.files, dry.removed) == (sorted(left), [plan.id]) and len(parts(tmp_path)) > 1
     assert hs.vacuum(path, hours=0) == dry
-    assert parts(tmp_path) == [] and values(path) == [0, 1, 2] and hs.verify(path, values=True) == hs.Verification([], 1, 1, hs.verify(path).subfile_bytes, [])
+    assert parts(tmp_path) == [] and values(path) == [0, 1, 2] and hs.verify(path, values=True) == Verification([], 1, 1, hs.verify(path).subfile_bytes, [])
 
 
 def test_vacuum_names_and_removes_the_subfiles_of_a_master_that_was_replaced(tmp_path: pathlib.Path) -> None:
@@ -396,7 +397,7 @@ def test_vacuum_names_and_removes_the_subfiles_of_a_master_that_was_replaced(tmp
         by_plan(path, "x")
         [folder] = os.listdir(f"{path}.d")
         write(path)
-        assert hs.vacuum(path, hours=0) == hs.VacuumResult([], [], [], [folder], [])
+        assert hs.vacuum(path, hours=0) == VacuumResult([], [], [], [folder], [])
         assert hs.vacuum(path, hours=0, orphans=True, dry_run=True).removed == [folder] and os.path.exists(f"{path}.d")
         assert hs.vacuum(path, hours=0, orphans=True).removed == [folder] and not os.path.exists(f"{path}.d")
         assert values(path) == [0, 1, 2]

@@ -65,12 +65,12 @@ def test_an_xarray_dataset_comes_back(tmp_path: pathlib.Path) -> None:
         coords={"time": pd.date_range("2001-02-03", periods=4, freq="6h"), "station": ["a", "b", "ç"], "height": 2.0},
         attrs={"title": "stations"},
     )
-    hs.write_xarray(dataset, path, unlimited_dims=["time"], compression="zstd")
+    hs.to_netcdf(dataset, path, unlimited_dims=["time"], compression="zstd")
     with xarray.open_dataset(path, engine="netcdf4") as f:
         xarray.testing.assert_identical(f.load().drop_encoding(), dataset)
     with netCDF4.Dataset(path) as f:
         assert f.dimensions["time"].isunlimited()
-    hs.write_xarray(dataset["count"], tmp_path / "one.nc")
+    hs.to_netcdf(dataset["count"], tmp_path / "one.nc")
     with xarray.open_dataset(tmp_path / "one.nc", engine="netcdf4") as f:
         assert f["count"].values.tolist() == [1, 2, 3]
 

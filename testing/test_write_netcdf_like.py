@@ -237,7 +237,7 @@ def test_xarray_adds_to_our_files(tmp_path: pathlib.Path) -> None:
     first = xarray.Dataset(
         {"a": (("time", "x"), np.arange(6.0).reshape(2, 3))}, coords={"time": pd.date_range("2000", periods=2), "x": [1, 2, 3]}, attrs={"title": "first"}
     )
-    hs.write_xarray(first, path, unlimited_dims=["time"])
+    hs.to_netcdf(first, path, unlimited_dims=["time"])
     second = xarray.Dataset({"b": (("x",), np.array([1, 2, 3], "i2"))}, coords={"x": [1, 2, 3]}, attrs={"more": "ä"})
     second.to_netcdf(path, mode="a", engine="netcdf4")
     with xarray.open_dataset(path, engine="netcdf4") as f:

@@ -1,4 +1,4 @@
-"""Dates and durations in create_netcdf and write_xarray: xarray, netCDF4 and we read what was written, to the last digit."""
+"""Dates and durations in create_netcdf and to_netcdf: xarray, netCDF4 and we read what was written, to the last digit."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ import netCDF4
 import numpy as np
 import pytest
 from compare import compare
+from hyperslab.maintenance import Verification
 
 
 def tree(folder: pathlib.Path) -> list[str]:
@@ -292,7 +293,7 @@ def test_verify_finds_what_is_missing_cut_or_of_another_write(tmp_path: pathlib.
         with plan.task(0) as task:
             task.create_dataset("x" if mode == "x" else "y", data=np.arange(1000.0), rows=True)
             plan.commit([task.finish()])
-    assert hs.verify(path) == hs.Verification([], 2, 2, sum(p.stat().st_size for p in tmp_path.rglob("0000-*.h5")), [])
+    assert hs.verify(path) == Verification([], 2, 2, sum(p.stat().st_size for p in tmp_path.rglob("0000-*.h5")), [])
     first, second = sorted(tmp_path.rglob("0000-*.h5"))
     whole, other = first.read_bytes(), second.read_bytes()
     for bad, words in ((whole[:-1], "bytes, the commit says"), (other, "is not the subfile"), (b"\0" * len(whole), "cannot be read")):

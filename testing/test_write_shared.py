@@ -18,6 +18,7 @@ import hdf5plugin  # noqa: F401  (registers zstd for h5py)
 import hyperslab as hs
 import numpy as np
 import pytest
+from hyperslab.maintenance import VacuumResult
 from test_write_parallel import equal, said, sealed, tree
 
 WRITERS = 6
@@ -241,14 +242,14 @@ def test_vacuum_removes_what_was_killed_and_nothing_else(tmp_path: pathlib.Path)
         os.utime(place, (0, 0))
     os.utime(tmp_path / "out.h5.d" / dead.id, (0, 0))
     write(young, 0, expected)
-    assert hs.vacuum(path) == hs.VacuumResult([dead.id], [young.id], [], [], [])
-    assert hs.vacuum(path, hours=0) == hs.VacuumResult([young.id], [], [], [], [])
+    assert hs.vacuum(path) == VacuumResult([dead.id], [young.id], [], [], [])
+    assert hs.vacuum(path, hours=0) == VacuumResult([young.id], [], [], [], [])
     assert tree(tmp_path) == kept
     equal(path, expected)
     alone = tmp_path / "alone.h5"
     write(hs.WritePlan(alone), 0, {})
     assert len(hs.vacuum(alone, hours=0).removed) == 1 and tree(tmp_path) == kept
-    assert hs.vacuum(tmp_path / "nowhere.h5") == hs.VacuumResult([], [], [], [], [])
+    assert hs.vacuum(tmp_path / "nowhere.h5") == VacuumResult([], [], [], [], [])
 
 
 def test_a_fragment_of_another_layout_is_refused(tmp_path: pathlib.Path) -> None:

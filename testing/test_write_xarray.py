@@ -1,4 +1,4 @@
-"""write_xarray beside `to_netcdf(engine="netcdf4")`: xarray and netCDF4 read the same, and the same is stored."""
+"""hs.to_netcdf beside `to_netcdf(engine="netcdf4")`: xarray and netCDF4 read the same, and the same is stored."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_the_same_is_stored_as_by_xarray(tmp_path: pathlib.Path, case: str, wher
             dataset[name].encoding = dict(given)
         encoding = {}
     dataset.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", encoding=encoding, unlimited_dims=unlimited)
-    hs.write_xarray(dataset, tmp_path / "ours.nc", encoding=encoding, unlimited_dims=unlimited)
+    hs.to_netcdf(dataset, tmp_path / "ours.nc", encoding=encoding, unlimited_dims=unlimited)
     ours, theirs = stored(tmp_path / "ours.nc"), stored(tmp_path / "theirs.nc")
     # xarray makes a dimension without elements one without limit, as netCDF-C reads both.
     assert ours[0] == theirs[0] and ours[2] == theirs[2] and list(ours[1]) == list(theirs[1])
@@ -122,7 +122,7 @@ def test_what_xarray_read_is_written_again(tmp_path: pathlib.Path) -> None:
     with xarray.open_dataset(tmp_path / "a.nc", engine="netcdf4") as f:
         read = f.load()
     for number, dataset in enumerate((read, read.isel(time=slice(0, 1), y=[0, 2]))):
-        hs.write_xarray(dataset, tmp_path / f"ours{number}.nc")
+        hs.to_netcdf(dataset, tmp_path / f"ours{number}.nc")
         dataset.to_netcdf(tmp_path / f"theirs{number}.nc", engine="netcdf4")
         ours, theirs = stored(tmp_path / f"ours{number}.nc"), stored(tmp_path / f"theirs{number}.nc")
         assert ours[0] == theirs[0] and {name: v[:4] for name, v in ours[1].items()} == {name: v[:4] for name, v in theirs[1].items()}
@@ -136,7 +136,7 @@ def test_what_xarray_read_is_written_again(tmp_path: pathlib.Path) -> None:
 def test_calendars_of_cftime(tmp_path: pathlib.Path) -> None:
     dates = [cftime.DatetimeNoLeap(2000, 2, day) for day in (1, 28)]
     dataset = xarray.Dataset({"a": (("t",), [1.0, 2.0])}, coords={"t": dates})
-    hs.write_xarray(dataset, tmp_path / "x.nc")
+    hs.to_netcdf(dataset, tmp_path / "x.nc")
     with xarray.open_dataset(tmp_path / "x.nc", engine="netcdf4", decode_times=xarray.coders.CFDatetimeCoder(use_cftime=True)) as f:
         assert f["t"].values.tolist() == dates
 
@@ -151,12 +151,12 @@ def test_trees_and_groups(tmp_path: pathlib.Path) -> None:
             "/c": xarray.Dataset(),
         }
     )
-    hs.write_xarray(tree, tmp_path / "ours.nc", encoding={"/a": {"v": {"zlib": True}}})
+    hs.to_netcdf(tree, tmp_path / "ours.nc", encoding={"/a": {"v": {"zlib": True}}})
     tree.to_netcdf(tmp_path / "theirs.nc", engine="netcdf4", encoding={"/a": {"v": {"zlib": True}}})
     with xarray.open_datatree(tmp_path / "ours.nc", engine="netcdf4") as f, xarray.open_datatree(tmp_path / "theirs.nc", engine="netcdf4") as g:
         assert f.load().identical(g.load())
     assert stored(tmp_path / "ours.nc", "a")[1]["v"][4]["zlib"] and stored(tmp_path / "ours.nc", "a")[0] == stored(tmp_path / "theirs.nc", "a")[0]
-    hs.write_xarray(top["t2m"], tmp_path / "group.nc", group="/deep/er")
+    hs.to_netcdf(top["t2m"], tmp_path / "group.nc", group="/deep/er")
     with xarray.open_dataset(tmp_path / "group.nc", group="deep/er", engine="netcdf4") as f:
         xarray.testing.assert_identical(f["t2m"].load(), top["t2m"])
 
@@ -174,5 +174,5 @@ def test_trees_and_groups(tmp_path: pathlib.Path) -> None:
 )
 def test_encodings_that_are_not_kept_are_refused(tmp_path: pathlib.Path, encoding: dict[str, Any], words: str) -> None:
     with pytest.raises(hs.Error, match=words):
-        hs.write_xarray(example(), tmp_path / "x.nc", encoding=encoding)
+        hs.to_netcdf(example(), tmp_path / "x.nc", encoding=encoding)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""write_xarray(subfiles=) beside `to_netcdf(engine="netcdf4")`: xarray, netCDF4 and h5py read the same, and each part is in a file of its own."""
+"""hs.to_netcdf(subfiles=) beside `to_netcdf(engine="netcdf4")`: xarray, netCDF4 and h5py read the same, and each part is in a file of its own."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_same_as_xarray_writes(tmp_path: pathlib.Path, subfiles: int, unlimi
     dataset, ours, theirs = example(is_lazy), tmp_path / "ours.nc", tmp_path / "theirs.nc"
     dims = [unlimited] if isinstance(unlimited, str) else unlimited
     dataset.to_netcdf(theirs, engine="netcdf4", encoding=ENCODING, unlimited_dims=dims)
-    dataset.hyperslab.write(ours, subfiles=subfiles, encoding=ENCODING, unlimited_dims=unlimited, durable=False)
+    dataset.hyperslab.to_netcdf(ours, subfiles=subfiles, encoding=ENCODING, unlimited_dims=unlimited, durable=False)
     for options in ({}, {"mask_and_scale": False, "decode_times": False}):
         for engine in ("netcdf4", "h5netcdf", "hyperslab"):
             with xarray.open_dataset(ours, engine=engine, **options) as f, xarray.open_dataset(theirs, engine="netcdf4", **options) as g:
@@ -95,7 +95,7 @@ def test_a_part_that_fails_leaves_nothing(tmp_path: pathlib.Path) -> None:
     lazy = dask.array.ones((40, 5000), chunks=(10, 5000)).map_blocks(part, meta=np.empty((0, 0)))
     dataset = xarray.Dataset({"x": (("t", "y"), lazy)})
     with pytest.raises(RuntimeError, match="the third block"):
-        hs.write_xarray(dataset, tmp_path / "x.nc", subfiles=4, durable=False)
+        hs.to_netcdf(dataset, tmp_path / "x.nc", subfiles=4, durable=False)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -106,9 +106,9 @@ def test_modes_groups_and_trees(tmp_path: pathlib.Path) -> None:
     with xarray.open_dataset(path, engine="netcdf4", group="a/b") as f:
         xarray.testing.assert_identical(f.load(), dataset)
     with pytest.raises(hs.ConflictError):
-        hs.write_xarray(dataset, path, "x", subfiles=2)
+        hs.to_netcdf(dataset, path, "x", subfiles=2)
     tree = xarray.DataTree.from_dict({"/": dataset[["t2m"]], "/below": dataset[["mask"]], "/below/deep": dataset[["t2m"]] + 1})
-    hs.write_xarray(tree, path, subfiles=3, encoding={"/below/deep": {"t2m": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}}})
+    hs.to_netcdf(tree, path, subfiles=3, encoding={"/below/deep": {"t2m": {"dtype": "i2", "scale_factor": 0.5, "_FillValue": -1}}})
     with xarray.open_datatree(path, engine="netcdf4") as f:
         del f.attrs["_hyperslab_commit"]
         xarray.testing.assert_identical(f["below"].to_dataset(inherit=False).load(), tree["below"].to_dataset(inherit=False))
@@ -116,15 +116,15 @@ def test_modes_groups_and_trees(tmp_path: pathlib.Path) -> None:
         assert f["below/deep"]["t2m"].encoding["scale_factor"] == 0.5 and len(sources(path, "below/deep/t2m")) == 3
     for wrong in (0, -1, True, 1.5):
         with pytest.raises(hs.InvalidInputError, match="subfiles="):
-            hs.write_xarray(dataset, path, subfiles=wrong)
+            hs.to_netcdf(dataset, path, subfiles=wrong)
     with pytest.raises(hs.UnsupportedError, match="mode 'a'"):
-        hs.write_xarray(dataset, path, "a", subfiles=2)
+        hs.to_netcdf(dataset, path, "a", subfiles=2)
 
 
 def test_parts_of_dask_are_computed_some_chunks_at_a_time(tmp_path: pathlib.Path) -> None:
     """Written in more blocks than one, and equal."""
     values = dask.array.arange(10 << 20, chunks=1 << 20, dtype="f8")
-    hs.write_xarray(xarray.Dataset({"x": ("n", values)}), tmp_path / "x.nc", subfiles=1, durable=False)
+    hs.to_netcdf(xarray.Dataset({"x": ("n", values)}), tmp_path / "x.nc", subfiles=1, durable=False)
     read = hs.open(tmp_path / "x.nc")["x"][...]
     assert (np.diff(read) == 1).all() and read[0] == 0 and read.nbytes == 80 << 20
 
@@ -136,7 +136,7 @@ def test_control_c_ends_all_parts(tmp_path: pathlib.Path) -> None:
         import hyperslab as hs
         lazy = dask.array.random.random((400_000, 500), chunks=(1000, 500))
         print("ready", flush=True)
-        hs.write_xarray(xarray.Dataset({"x": (("t", "y"), lazy)}), sys.argv[1], subfiles=4, compression="gzip", durable=False)
+        hs.to_netcdf(xarray.Dataset({"x": (("t", "y"), lazy)}), sys.argv[1], subfiles=4, compression="gzip", durable=False)
     """
     process = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "x.nc")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

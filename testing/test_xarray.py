@@ -183,7 +183,7 @@ def test_what_is_written_again_is_identical(folder, tmp_path):
     with xr.open_dataset(folder / "NETCDF4.nc", engine=ENGINE, drop_variables=["pairs", "blosc"]) as opened:
         opened.to_netcdf(tmp_path / "again.nc", engine="netcdf4")
         xr.testing.assert_identical(xr.open_dataset(tmp_path / "again.nc", engine=ENGINE), opened)
-        hs.write_xarray(opened, tmp_path / "ours.nc")
+        hs.to_netcdf(opened, tmp_path / "ours.nc")
         xr.testing.assert_identical(xr.open_dataset(tmp_path / "ours.nc", engine="netcdf4").load(), opened.load())
 
 

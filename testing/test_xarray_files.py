@@ -119,9 +119,9 @@ def test_the_dimension(tmp_path):
         xr.Dataset({"v": (("y", "x"), np.full((2, 3), number))}, {"x": np.arange(3) + 3 * number, "y": [1, 2]}).to_netcdf(tmp_path / f"{number}.nc")
     opened = hs.open_mfdataset(str(tmp_path / "*.nc"))  # without an unlimited dimension, the one whose coordinates differ
     xr.testing.assert_identical(opened.load(), xr.open_mfdataset(str(tmp_path / "*.nc"), engine="netcdf4").load())
-    with pytest.raises(hs.InvalidInputError, match="concat_dim='z' is not a dimension of the files; they have x, y"):
+    with pytest.raises(hs.InvalidInputError, match="concat_dim='z' is not a dimension of the files; they have /x, /y;"):
         hs.open_mfdataset(str(tmp_path / "*.nc"), concat_dim="z")
-    with pytest.raises(hs.InvalidInputError, match="not clear; give concat_dim=, one of"):
+    with pytest.raises(hs.InvalidInputError, match="not clear; they have /x, /y: concat_dim= names one of them"):
         hs.open_mfdataset([tmp_path / "0.nc", tmp_path / "0.nc"])
     assert hs.open_mfdataset([tmp_path / "0.nc", tmp_path / "0.nc"], concat_dim="x").sizes == {"y": 2, "x": 6}
     with pytest.raises(hs.InvalidInputError, match="unknown compat 'no_conflicts'"):
@@ -138,7 +138,7 @@ def test_the_dimension(tmp_path):
         (lambda part: part.isel(x=slice(3)), "has the shape|has other values"),
         (lambda part: part.assign(mask=part["mask"] + 1), "/mask has other values.*compat='override'"),
         (lambda part: part.assign_coords(y=part["y"] + 1), "/y has other values"),
-        (lambda part: part.assign(t2m=part["t2m"].assign_attrs(units="degC")), "/t2m has another units"),
+        (lambda part: part.assign(t2m=part["t2m"].assign_attrs(units="degC")), "/t2m has another attribute units"),
     ],
 )
 def test_files_that_do_not_fit_are_named(tmp_path, change, message):
@@ -154,9 +154,17 @@ def test_another_packing_is_refused(tmp_path):
         part = dataset(2 * number, 2)
         part["packed"].encoding["scale_factor"] = 0.5 + number
         part.to_netcdf(tmp_path / f"{number}.nc", unlimited_dims=["time"])
-    with pytest.raises(hs.ConflictError, match="/packed has another scale_factor"):
+    with pytest.raises(hs.ConflictError, match="/packed has another attribute scale_factor"):
         hs.open_mfdataset(str(tmp_path / "*.nc"))
     assert hs.open_mfdataset(str(tmp_path / "*.nc"), drop_variables=["packed"]).sizes["time"] == 4
+
+
+def test_units_of_static_variables_are_the_first_files(tmp_path):
+    for number, units in enumerate(["degrees_north", "degree_north"]):
+        part = dataset(2 * number, 2)
+        part["y"].attrs["units"] = units
+        part.to_netcdf(tmp_path / f"{number}.nc", unlimited_dims=["time"])
+    assert hs.open_mfdataset(str(tmp_path / "*.nc"))["y"].attrs["units"] == "degrees_north"
 
 
 def test_static_variables_of_the_first_file_on_request(tmp_path):
@@ -165,6 +173,37 @@ def test_static_variables_of_the_first_file_on_request(tmp_path):
     other.assign(mask=other["mask"] + 1).to_netcdf(tmp_path / "1.nc", unlimited_dims=["time"])
     opened = hs.open_mfdataset(str(tmp_path / "*.nc"), compat="override")
     np.testing.assert_array_equal(opened["mask"], dataset(0, 2)["mask"])
+
+
+def test_order_and_files_that_are_left_out(tmp_path):
+    for number, first in enumerate([0, 2, 1]):
+        dataset(first, 2, number).to_netcdf(tmp_path / f"{number}.nc", unlimited_dims=["time"])
+    (tmp_path / "3.nc").write_bytes(b"no file")
+    dataset(4, 2, 4).to_netcdf(tmp_path / "4.nc", unlimited_dims=["time"])
+    files = [tmp_path / f"{number}.nc" for number in range(5)]
+    with pytest.raises(hs.ConflictError, match="/time goes from 2 to 3 in .*1.nc, and from 1 to 2 in the next file"):
+        hs.open_mfdataset(files[:3])
+    assert hs.open_mfdataset(files[:3], concat_dim="time")["time"].dt.hour.values.tolist() == [0, 1, 2, 3, 1, 2]
+    with pytest.raises(hs.Error, match=r"3\.nc"):
+        hs.open_mfdataset(files[2:])
+    opened = hs.open_mfdataset(files, misfits="leave_out")
+    assert [left.path for left in opened.encoding["left_out"]] == [str(files[2]), str(files[3])]
+    assert opened.hyperslab.sources == [str(files[number]) for number in (0, 1, 4)]
+    xr.testing.assert_identical(pickle.loads(pickle.dumps(opened)).load(), hs.open_mfdataset([files[0], files[1], files[4]]).load())
+    stacked = hs.open_mfdataset(files, new_dim={"run": list("abcde")}, compat="override", misfits="leave_out")
+    assert stacked["run"].values.tolist() == ["a", "b", "c", "e"]
+
+
+def test_netcdf_classic_and_netcdf4_together(tmp_path):
+    files = [tmp_path / f"{number}.nc" for number in range(3)]
+    for number, (path, form) in enumerate(zip(files, ("NETCDF4", "NETCDF3_CLASSIC", "NETCDF4"), strict=True)):
+        part = dataset(2 * number, 2, number)[["t2m", "packed", "mask"]]
+        part["t2m"].encoding = {}
+        part["mask"].encoding["dtype"] = part["time"].encoding["dtype"] = "i4"
+        part.to_netcdf(path, unlimited_dims=["time"], format=form)
+    for order in (files, files[1:]):
+        expected = xr.open_mfdataset(order, engine="netcdf4", data_vars="minimal", coords="minimal", compat="equals", join="exact")
+        xr.testing.assert_identical(hs.open_mfdataset(order).load(), expected.load())
 
 
 def test_groups_closing_and_files_that_change(tmp_path):
@@ -220,7 +259,7 @@ def test_the_accessor(tmp_path):
     assert opened.hyperslab.sources == [str(path)] and opened.hyperslab.file.filename == str(path)
     assert opened.hyperslab.to_table("/t2m", where="y > 2").count() == 4 * 2 * 5
     assert opened.hyperslab.sql("select count(*) from t2m").fetchall() == [(80,)]
-    opened.hyperslab.write(tmp_path / "y.nc", compression="zstd")
+    opened.hyperslab.to_netcdf(tmp_path / "y.nc", compression="zstd")
     again = xr.open_dataset(tmp_path / "y.nc", engine=xarray_engine.HyperslabBackendEntrypoint)
     loaded = opened.hyperslab.load()
     assert loaded is opened and all(variable._in_memory for variable in opened.variables.values())

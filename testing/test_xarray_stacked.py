@@ -99,8 +99,8 @@ def test_times_that_count_from_another_date_in_each_file(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"new_dim": "y"}, "'y' is a dimension or a variable"),
-        ({"new_dim": "t2m"}, "'t2m' is a dimension or a variable"),
+        ({"new_dim": "y"}, "'y' is an object of the files already"),
+        ({"new_dim": "t2m"}, "'t2m' is an object of the files already"),
         ({"new_dim": "run", "concat_dim": "y"}, "give one of them"),
         ({"new_dim": {}}, "0 names"),
         ({"concat_dim": "run"}, "new_dim= makes a new one"),

@@ -9,20 +9,26 @@ import argparse
 import ast
 import pathlib
 import shutil
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
 MODULES = ["dtypes", "indexes", "mllib", "models", "mpi", "spark", "torch_datasets"]
 
 
-def exported() -> list[str]:
-    """The names in `hyperslab.__all__` that are no modules."""
+def assigned(name: str) -> Any:
+    """A list or dictionary that the package's `__init__.py` assigns to a name."""
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
-            names = ast.literal_eval(node.value)
-            return sorted(name for name in names if name not in MODULES and not name.startswith("__"))
-    raise SystemExit(f"{PACKAGE}/__init__.py has no __all__")
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+    raise SystemExit(f"{PACKAGE}/__init__.py has no {name}")
+
+
+def exported() -> list[str]:
+    """The names in `hyperslab.__all__` that are not modules, then the classes of results by their modules."""
+    names = sorted(name for name in assigned("__all__") if name not in MODULES and not name.startswith("__"))
+    return names + sorted(f"{module}.{name}" for module, results in assigned("_RESULTS").items() for name in results.split())
 
 
 def reference(folder: pathlib.Path, java: bool) -> None:

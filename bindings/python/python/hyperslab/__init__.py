@@ -4,7 +4,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from ._native import __version__, register_filter, unregister_filter
-from .counters import Counters, counters
+from .counters import counters
 from .errors import (
     CacheWarning,
     CancelledError,
@@ -24,34 +24,28 @@ from .errors import (
     UnsupportedError,
 )
 from .extras import importing as _importing
-from .profile import Profile, ProfileWarning, profile, warn_of_problem
+from .profile import ProfileWarning, profile, warn_of_problem
 
 if TYPE_CHECKING:
     from . import dtypes, indexes, models, spark
-    from .advising import Advice, advise
+    from .advising import advise
     from .backends.unclosed import UnclosedWarning
     from .batch_reader import BatchReader
     from .batching.batches import Batches, batches
-    from .catalog.catalog import Cataloged, open_catalog, write_catalog
+    from .catalog.catalog import open_catalog, write_catalog
     from .checking.check import check, recover, stat
-    from .checking.recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
-    from .checking.report import CheckReport, Finding
-    from .checking.space import Stat
     from .comparing.diff import diff
-    from .comparing.difference import Comparison, Difference
-    from .comparing.values import ValueDifference
     from .display.progress import Progress
-    from .engines.duckdb_catalog import Attached, attach
+    from .engines.duckdb_catalog import attach
     from .engines.polars_scan import scan_polars
     from .engines.sql import sql
-    from .exporting.conversion import Converted, convert
+    from .exporting.conversion import convert
     from .file import File, FileSet, open
     from .indexes import index
-    from .joining.each import EachFile, read_each
+    from .joining.each import read_each
     from .joining.join import JoinedFile, joined, virtual
-    from .joining.matching import LeftOut
-    from .joining.merge import Merged, merge
-    from .maintenance import Fused, Repacked, VacuumResult, Verification, fuse, repack, vacuum, verify
+    from .joining.merge import merge
+    from .maintenance import fuse, repack, vacuum, verify
     from .netcdf.plan import NetcdfPlan, NetcdfTask
     from .netcdf.writing import NewNetcdf, create_netcdf
     from .objects.attributes import Attributes
@@ -59,13 +53,12 @@ if TYPE_CHECKING:
     from .objects.datatype import Datatype
     from .objects.group import Group
     from .querying.query import Query, query
-    from .querying.results import CountBounds, HistogramBounds, Step
-    from .references.writing import References, write_references
+    from .references.writing import write_references
     from .stand_in import install_as_h5py
     from .storage import StorageLayout, StorageWarning, storage_layout
     from .tables.histogram import Histogram
     from .tables.table import Split, Table
-    from .tuning import Tuned, tune
+    from .tuning import tune
     from .values.arrays import Array
     from .values.empty import Empty
     from .values.narrow_integers import integer_dtype
@@ -87,40 +80,34 @@ if TYPE_CHECKING:
         VirtualSource,
         create,
     )
-    from .writing.parallel import Committed, ManySubfilesWarning, Task, WritePlan
+    from .writing.parallel import ManySubfilesWarning, Task, WritePlan
     from .writing.write_table import write_table
-    from .xarray.opening_many import open_mfdataset, to_netcdf
-    from .xarray.writing import write_xarray
+    from .xarray.opening_many import open_mfdataset
+    from .xarray.writing import to_netcdf
 
 #: Modules of the package that are public by their own names.
 _MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
 #: The public names of each other module. Both are imported when they are first used: `import hyperslab` waits for no module that a
 #: program may not need, nor for numpy and pyarrow.
 _NAMES = {
-    "advising": "Advice advise",
+    "advising": "advise",
     "backends.unclosed": "UnclosedWarning",
     "batch_reader": "BatchReader",
     "batching.batches": "Batches batches",
-    "catalog.catalog": "Cataloged open_catalog write_catalog",
+    "catalog.catalog": "open_catalog write_catalog",
     "checking.check": "check recover stat",
-    "checking.recovery": "LostPart RecoveredObject RecoveredValues Recovery",
-    "checking.report": "CheckReport Finding",
-    "checking.space": "Stat",
     "comparing.diff": "diff",
-    "comparing.difference": "Comparison Difference",
-    "comparing.values": "ValueDifference",
     "display.progress": "Progress",
-    "engines.duckdb_catalog": "Attached attach",
+    "engines.duckdb_catalog": "attach",
     "engines.polars_scan": "scan_polars",
     "engines.sql": "sql",
-    "exporting.conversion": "Converted convert",
+    "exporting.conversion": "convert",
     "file": "File FileSet open",
     "indexes": "index",
-    "joining.each": "EachFile read_each",
+    "joining.each": "read_each",
     "joining.join": "JoinedFile joined virtual",
-    "joining.matching": "LeftOut",
-    "joining.merge": "Merged merge",
-    "maintenance": "Fused Repacked VacuumResult Verification fuse repack vacuum verify",
+    "joining.merge": "merge",
+    "maintenance": "fuse repack vacuum verify",
     "netcdf.plan": "NetcdfPlan NetcdfTask",
     "netcdf.writing": "NewNetcdf create_netcdf",
     "objects.attributes": "Attributes",
@@ -128,13 +115,12 @@ _NAMES = {
     "objects.datatype": "Datatype",
     "objects.group": "Group",
     "querying.query": "Query query",
-    "querying.results": "CountBounds HistogramBounds Step",
-    "references.writing": "References write_references",
+    "references.writing": "write_references",
     "stand_in": "install_as_h5py",
     "storage": "StorageLayout StorageWarning storage_layout",
     "tables.histogram": "Histogram",
     "tables.table": "Split Table",
-    "tuning": "Tuned tune",
+    "tuning": "tune",
     "values.arrays": "Array",
     "values.empty": "Empty",
     "values.narrow_integers": "integer_dtype",
@@ -145,59 +131,64 @@ _NAMES = {
         "ExternalLink HardLink NewAttributeReference NewDataset NewDatatype NewFile NewGroup NewReference NewRegionReference SoftLink VirtualLayout "
         "VirtualSource create"
     ),
-    "writing.parallel": "Committed ManySubfilesWarning Task WritePlan",
+    "writing.parallel": "ManySubfilesWarning Task WritePlan",
     "writing.write_table": "write_table",
-    "xarray.opening_many": "open_mfdataset to_netcdf",
-    "xarray.writing": "write_xarray",
+    "xarray.opening_many": "open_mfdataset",
+    "xarray.writing": "to_netcdf",
+}
+#: Classes of what functions return. They are documented, and imported from their modules if their names are needed.
+_RESULTS = {
+    "advising": "Advice",
+    "catalog.catalog": "Cataloged",
+    "checking.recovery": "LostPart RecoveredObject RecoveredValues Recovery",
+    "checking.report": "CheckReport Finding",
+    "checking.space": "Stat",
+    "comparing.difference": "Comparison Difference",
+    "comparing.values": "ValueDifference",
+    "counters": "Counters",
+    "engines.duckdb_catalog": "Attached",
+    "exporting.conversion": "Converted",
+    "joining.each": "EachFile",
+    "joining.matching": "LeftOut",
+    "joining.merge": "Merged",
+    "maintenance": "Fused Repacked VacuumResult Verification",
+    "profile": "Profile",
+    "querying.results": "CountBounds HistogramBounds Step",
+    "references.writing": "References",
+    "tuning": "Tuned",
+    "writing.parallel": "Committed",
 }
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 __all__ = [
-    "Advice",
     "Array",
-    "Attached",
     "AttributeReference",
     "Attributes",
     "BatchReader",
     "Batches",
     "CacheWarning",
     "CancelledError",
-    "Cataloged",
-    "CheckReport",
     "Collector",
-    "Committed",
-    "Comparison",
     "ConflictError",
-    "Converted",
     "CorruptError",
-    "CountBounds",
-    "Counters",
     "Dataset",
     "Datatype",
-    "Difference",
-    "EachFile",
     "Empty",
     "Error",
     "ErrorKind",
     "ExternalLink",
     "File",
     "FileSet",
-    "Finding",
-    "Fused",
     "Group",
     "HardLink",
     "Histogram",
-    "HistogramBounds",
     "IndexWarning",
     "InternalError",
     "InvalidInputError",
     "IoError",
     "JoinedFile",
-    "LeftOut",
     "LimitExceededError",
-    "LostPart",
     "ManySubfilesWarning",
-    "Merged",
     "MissingExtraError",
     "NetcdfPlan",
     "NetcdfTask",
@@ -211,33 +202,21 @@ __all__ = [
     "NewRegionReference",
     "NotFoundError",
     "OmittedColumnsWarning",
-    "Profile",
     "ProfileWarning",
     "Progress",
     "Query",
     "ReadOnlyError",
-    "RecoveredObject",
-    "RecoveredValues",
-    "Recovery",
     "Reference",
-    "References",
     "RegionReference",
     "RegionSelection",
-    "Repacked",
     "SoftLink",
     "Split",
-    "Stat",
-    "Step",
     "StorageLayout",
     "StorageWarning",
     "Table",
     "Task",
-    "Tuned",
     "UnclosedWarning",
     "UnsupportedError",
-    "VacuumResult",
-    "ValueDifference",
-    "Verification",
     "VirtualLayout",
     "VirtualSource",
     "WritePlan",
@@ -283,7 +262,6 @@ __all__ = [
     "write_catalog",
     "write_references",
     "write_table",
-    "write_xarray",
 ]
 
 

@@ -1,5 +1,5 @@
-"""Dimensions: which dimension each axis of a dataset has, by the scales of HDF5 and netCDF-4 files and by the dimensions of netCDF classic
-files."""
+"""Dimensions: which dimension each axis of a dataset has, by the scales of an HDF5 file, or by name in a netCDF classic file and in one that
+was opened as netCDF-4."""
 
 from __future__ import annotations
 
@@ -10,28 +10,36 @@ from ..objects.dataset import Dataset
 
 
 class Declared(NamedTuple):
-    """A dimension of a netCDF classic file."""
+    """A dimension of a netCDF file."""
 
     extent: int
     is_unlimited: bool
 
 
 def is_classic(file: File) -> bool:
-    """Whether dimensions are not datasets, as in HDF5."""
+    """Whether it is a netCDF classic file."""
     return file.format == "netcdf3"
 
 
-def declared(file: File) -> dict[str, Declared]:
-    """The dimensions of a netCDF classic file by path; none of another one."""
-    if not is_classic(file):
-        return {}
-    return {f"/{name}": Declared(extent, is_unlimited) for name, extent, is_unlimited in file._file.declared_dimensions(file._number)}
+def declared(file: File, group: str) -> dict[str, Declared]:
+    """The dimensions of a group, and of those above, as paths in the group; none of a file opened as HDF5, whose dimensions are datasets."""
+    found = dict[str, Declared]()
+    if file.format == "hdf5":
+        return found
+    parts = group.rstrip("/").split("/")
+    for depth in range(1, len(parts) + 1):
+        try:
+            place, number = file._file.find("/".join(parts[:depth]) or "/")
+        except LookupError:
+            break
+        found |= {f"{group.rstrip('/')}/{name}": Declared(extent, is_unlimited) for name, extent, is_unlimited in place.declared_dimensions(number)}
+    return found
 
 
 def is_scale(dataset: Dataset) -> bool:
     """Whether it has the coordinates of a dimension."""
-    if dataset._file.format == "netcdf3":
-        return bool(dataset.ndim) and f"/{dataset.dims[0]}" == dataset.name
+    if dataset._file.format != "hdf5":
+        return dataset.name in scales_of(dataset)
     return dataset.attrs.get("CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE")
 
 
@@ -43,11 +51,25 @@ def is_placeholder(dataset: Dataset) -> bool:
 
 
 def scales_of(dataset: Dataset) -> list[str | None]:
-    """Path of the scale of each dimension. In a netCDF classic file there need not be a variable at that path."""
-    if dataset._file.format == "netcdf3":
-        return [f"/{name}" for name, _ in dataset._dimensions()]
+    """Path of the scale of each dimension. Dimensions with names do not need to have a dataset at that path, which is next to `dataset`."""
+    if dataset._file.format != "hdf5":
+        folder = dataset.name.rpartition("/")[0]
+        return [f"{folder}/{name}" for name, _ in dataset._dimensions()]
     numbers = [number for _, number in dataset._dimensions()] or [None] * dataset.ndim
-    scales = [None if number is None else dataset._file.object_path(number) for number in numbers]
+    names = dataset.dims or [None] * dataset.ndim
+    scales = [_placeholder(dataset, name) if number is None else dataset._file.object_path(number) for name, number in zip(names, numbers, strict=True)]
     if dataset.ndim and scales[0] is None and is_scale(dataset):
         scales[0] = dataset.name
     return scales
+
+
+def _placeholder(dataset: Dataset, name: str | None) -> str | None:
+    """Path of the placeholder of a dimension without a limit. The netCDF library leaves it empty, so it has no coordinates for `dataset`."""
+    folder = dataset.name
+    while name is not None and folder:
+        folder = folder.rpartition("/")[0]
+        path = f"{folder}/{name}"
+        if dataset._file.exists(path):
+            found = dataset._object(*dataset._file.find(path), path)
+            return path if isinstance(found, Dataset) and is_placeholder(found) else None
+    return None

@@ -5,21 +5,25 @@ from __future__ import annotations
 import glob as globbing
 import os
 import tempfile
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..addresses import has_magic, is_address, matching, options_of
-from ..arguments import check_choice, check_mode
+from ..arguments import check_mode
 from ..errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..file import File
 from ..file import open as open_files
 from ..file_objects import JOINED_NAME, listed
-from ..natural_order import natural_key
+from ..natural_order import matching_paths
 from ..sessions import session
 from ..type_aliases import Path, Paths
+from .how import JoinOptions, how_of, shows_options
 from .master import write_master
-from .matching import How, Joined, LeftOut, common_folder
+from .matching import Joined, LeftOut, common_folder
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class JoinedFile(File):
@@ -43,21 +47,8 @@ def joined_again(files: Any, options: dict[str, Any]) -> JoinedFile:
     return joined(files, **options)
 
 
-def virtual(
-    files: Paths | File,
-    path: Path,
-    mode: str = "x",
-    *,
-    concat_dim: str | None = None,
-    new_dim: str | None = None,
-    labels: Callable[[File], Any] | None = None,
-    axis: int | None = None,
-    datasets: Collection[str] | None = None,
-    compat: str = "equals",
-    check_order: bool = True,
-    misfits: str = "error",
-    **options: Any,
-) -> list[LeftOut]:
+@shows_options
+def virtual(files: Paths | File, path: Path, mode: str = "x", **options: Unpack[JoinOptions]) -> list[LeftOut]:
     """Writes an HDF5 file that shows many files as one: virtual datasets, which every HDF5 and netCDF-4 program reads as long as the files
     stay where they are. Values are not copied.
 
@@ -65,18 +56,7 @@ def virtual(
         files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
         path: The file that is written. Files in its folder and below are named relative to it.
         mode: `x` refuses to replace an existing file, `w` replaces it.
-        concat_dim: The dimension along which the files follow each other; by default the only one whose coordinates or length differ
-            between the first two files, or the only one without a limit.
-        new_dim: Instead, the name of a new first dimension with an index for each file. Coordinates and what others name as their bounds
-            do not get it.
-        labels: With `new_dim`, a function of an open file that gives its value of the new dimension, from its name, an attribute or a
-            coordinate: `lambda f: f.attrs["year"]`.
-        axis: Instead, for files without names of dimensions, the axis that goes on.
-        datasets: With `axis`, the paths of the datasets that go on; by default all that have this axis. The others have to be equal.
-        compat: Datasets that do not go on have to be equal in all files (`equals`), or are those of the first file (`override`).
-        check_order: The coordinate of `concat_dim` has to grow, or fall, from file to file.
-        misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`).
-        options: Those of `hyperslab.open`, such as `threads` and `paths`.
+        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.joined`.
 
     Returns:
         The files that were left out, each with the reason.
@@ -90,30 +70,31 @@ def virtual(
         >>> hs.virtual("era5/*.nc", "era5.nc", concat_dim="time")
     """
     check_mode(mode, ("x", "w"))
-    found, opened, _ = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options)
+    found, opened, _ = joined_files(files, options)
     target = check_target(path, found.paths)
-    write_master(found, target, os.path.dirname(target), labels, opened, replace=mode == "w")
+    write_master(found, target, os.path.dirname(target), opened, replace=mode == "w")
     return found.left_out
 
 
-def joined(
-    files: Paths | File,
-    *,
-    concat_dim: str | None = None,
-    new_dim: str | None = None,
-    labels: Callable[[File], Any] | None = None,
-    axis: int | None = None,
-    datasets: Collection[str] | None = None,
-    compat: str = "equals",
-    check_order: bool = True,
-    misfits: str = "error",
-    **options: Any,
-) -> JoinedFile:
+@shows_options
+def joined(files: Paths | File, **options: Unpack[JoinOptions]) -> JoinedFile:
     """Opens many files as one: `joined("era5/*.nc")["t2m"]` is one array over all of them, which reads in parallel, and tables, SQL and
     queries work as with one file.
 
     Args:
-        files, concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.virtual`.
+        files: A glob, a list of paths, or a set of open files, in the order in which they follow each other.
+        concat_dim: The dimension along which the files follow each other; by default the only one whose coordinates or length differ
+            between the first two files, or else the only one without a limit.
+        new_dim: Instead, the name of a new first dimension with an index for each file. Coordinates and what others name as their bounds
+            do not get it.
+        labels: With `new_dim`, a function of an open file that returns its value of the new dimension, from its name, an attribute or a
+            coordinate: `lambda f: f.attrs["year"]`.
+        axis: Instead, for files without names of dimensions, the axis along which the datasets follow each other.
+        datasets: With `axis`, the paths of the datasets that follow each other; by default all that have this axis.
+        compat: Other datasets must be equal in all files (`equals`), or are those of the first file (`override`).
+        check_order: The coordinate of `concat_dim` must increase, or decrease, from file to file.
+        misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`).
+        options: Those of `hyperslab.open`, such as `threads` and `paths`.
 
     Returns:
         The file; `sources` has the paths, `left_out` what does not fit. Close it when it is not needed any more.
@@ -126,37 +107,19 @@ def joined(
     Example:
         >>> hs.joined("era5/*.nc")["t2m"].shape
     """
-    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, takes_classic=True)
-    folder = common_folder(found.paths)
-    with tempfile.TemporaryDirectory() as temporary:
-        master = os.path.join(temporary, "master.h5")
-        write_master(found, master, folder, labels, opened)
-        with open(master, "rb") as file:
-            content = file.read()
-    native = open_content(folder, content, options)
-    again = {**options, "concat_dim": concat_dim, "new_dim": new_dim, "labels": labels, "axis": axis, "datasets": datasets}
-    return JoinedFile(native, found.paths, found.left_out, (found.names, {**again, "compat": compat, "check_order": check_order, "misfits": misfits}))
+    found, opened, opening = joined_files(files, options, takes_classic=True)
+    native = open_master(found, opened, opening)
+    return JoinedFile(native, found.paths, found.left_out, (found.names, {**_options_of(files), **options}))
 
 
 def joined_files(
-    files: Paths | File,
-    concat_dim: str | None,
-    new_dim: str | None,
-    axis: int | None,
-    datasets: Collection[str] | None,
-    compat: str,
-    check_order: bool,
-    misfits: str,
-    options: dict[str, Any],
-    takes_classic: bool = False,
-    keeps_references: bool = False,
+    files: Paths | File, options: Mapping[str, Any], takes_classic: bool = False, keeps_references: bool = False
 ) -> tuple[Joined, Callable[[str], File], dict[str, Any]]:
     """The files that fit together (also netCDF classic ones, which only Hyperslab reads as sources of virtual datasets), a function that opens one of them again, and the options to open them with."""
-    options = _options_of(files) | options
-    how = _how(concat_dim, new_dim, axis, datasets, compat, check_order)._replace(keeps_references=keeps_references)
-    names = paths_of(files, options.get("storage_options"))
-    found = Joined(names, (_opener(name, options, takes_classic) for name in names), how, _leaves_out(misfits))
-    return found, lambda name: _opener(name, options, takes_classic)(), options
+    how, opening = how_of({**_options_of(files), **options}, keeps_references=keeps_references)
+    names = paths_of(files, opening.get("storage_options"))
+    found = Joined(names, (_opener(name, opening, takes_classic) for name in names), how)
+    return found, lambda name: _opener(name, opening, takes_classic)(), opening
 
 
 def check_target(path: Path, sources: Sequence[str]) -> str:
@@ -167,28 +130,16 @@ def check_target(path: Path, sources: Sequence[str]) -> str:
     return target
 
 
-def open_content(folder: str, content: bytes, options: dict[str, Any]) -> _native.File:
-    """Opens a file of virtual datasets whose sources are named from `folder`."""
+def open_master(found: Joined, opened: Callable[[str], File], options: Mapping[str, Any], grows: bool = False) -> _native.File:
+    """Writes a file of virtual datasets, as `write_master` does, and opens it from memory."""
+    folder = common_folder(found.paths)
+    with tempfile.TemporaryDirectory() as temporary:
+        master = os.path.join(temporary, "master.h5")
+        write_master(found, master, folder, opened, grows=grows)
+        with open(master, "rb") as file:
+            content = file.read()
     kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
     return session(**{**options, **kept}).open_content(os.path.join(folder, JOINED_NAME), content)
-
-
-def _how(concat_dim: str | None, new_dim: str | None, axis: int | None, datasets: Collection[str] | None, compat: str, check_order: bool) -> How:
-    given = [name for name, value in (("concat_dim", concat_dim), ("new_dim", new_dim), ("axis", axis)) if value is not None]
-    if len(given) > 1:
-        raise InvalidInputError(f"{' and '.join(given)} are given: give one of them")
-    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int) or axis < 0):
-        raise InvalidInputError(f"axis={axis!r} is not a dimension: give 0 for the first")
-    if datasets is not None and axis is None:
-        raise InvalidInputError("datasets= is for axis=, which says along which axis they go on")
-    check_choice("compat", compat, ("equals", "override"))
-    chosen = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
-    return How(concat_dim, new_dim, axis, chosen, compat == "equals", check_order)
-
-
-def _leaves_out(misfits: str) -> bool:
-    check_choice("misfits", misfits, ("error", "leave_out"))
-    return misfits == "leave_out"
 
 
 def paths_of(files: Paths | File, storage_options: Mapping[str, Any] | None = None) -> list[str]:
@@ -228,7 +179,7 @@ def _matching_paths(name: str) -> list[str]:
         found = _native.Session.matching(folder, pattern)
         if found is not None:
             return found
-    return sorted(globbing.glob(name, recursive=True), key=natural_key)
+    return matching_paths(name)
 
 
 def _options_of(files: Any) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,6 @@ def write_master(
     joined: Joined,
     path: str,
     folder: str,
-    labels: Callable[[File], Any] | None,
     opened: Callable[[str], File],
     replace: bool = True,
     grows: bool = False,
@@ -46,7 +44,6 @@ def write_master(
         joined: The files that fit together.
         path: Of the file.
         folder: The folder that names of files are relative to.
-        labels: Gives the value of the new dimension for each file.
         opened: Opens one of the files again.
         replace: Whether an existing file is replaced.
         grows: Whether dimensions have the limits that they have in the first file, and all values are those of the files, for a copy.
@@ -57,7 +54,7 @@ def write_master(
         writer = made._writer
         # The netCDF library looks for dimensions among what was created before.
         if joined.how.new_dim is not None:
-            _write_new_dimension(made, joined, labels, opened)
+            _write_new_dimension(made, joined, opened)
         _write_declared(made, joined)
         for name, found in joined.objects.items():
             if not isinstance(found, Dataset):
@@ -69,6 +66,11 @@ def write_master(
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
                 values = np.concatenate(parts)
                 made.create_dataset(name, data=values, dtype=found.dtype, fillvalue=found.fillvalue, maxshape=_limits(found, values.shape, 0, grows))
+            elif is_placeholder(found):
+                extent = [joined.extent_of(name)]
+                limits = _limits(found, extent, 0, grows)
+                chunks = found.chunks if limits and None in limits else None
+                made._writer.create_dataset(name, _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks))
             elif name in joined.series:
                 _write_series(made, name, found, joined.series[name], sources, grows)
             else:
@@ -104,10 +106,6 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
 def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
     whole, datatype = list(series.whole), found._about["datatype"]
     limits = _limits(found, whole, series.axis, grows)
-    if is_placeholder(found):
-        chunks = found.chunks if limits and None in limits else None
-        made._writer.create_dataset(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, chunks=chunks))
-        return
     mappings, at = [], 0
     for source, length in zip(sources, series.lengths, strict=True):
         if length:
@@ -122,10 +120,7 @@ def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sour
 def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
-    if is_placeholder(found):
-        chunks = found.chunks if limits and None in limits else None
-        made._writer.create_dataset(name, _native.DatasetDefinition(datatype, list(found.shape), maxshape=limits, chunks=chunks))
-    elif not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
+    if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
         made.create_dataset(name, data=found[()], dtype=found.dtype)
     else:
         place = [[0, 1, 1, extent] for extent in found.shape]
@@ -169,8 +164,8 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: reference
         if key == "_Netcdf4Coordinates" and joined.how.new_dim is not None and name in joined.series:
             numbers = np.array([_new_number(joined), *np.atleast_1d(found.attrs[key])], "<i4")
             NewAttributes(made._writer, name)[key] = numbers
-        elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found) and name in joined.series:
-            made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.series[name].whole[0])))
+        elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found):
+            made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
         elif dtype_encoding.has_references(value.datatype):
             heap: list[bytes] = []
             elements = merged.of(found.attrs[key], found._file.path, name) if value.shape is not None else []
@@ -199,9 +194,10 @@ def _mark_as_scale(made: NewFile, path: str, name: str) -> None:
     made._writer.set_attribute(path, "NAME", *fixed_text(name))
 
 
-def _write_new_dimension(made: NewFile, joined: Joined, labels: Callable[[File], Any] | None, opened: Callable[[str], File]) -> None:
+def _write_new_dimension(made: NewFile, joined: Joined, opened: Callable[[str], File]) -> None:
     """The scale of the new dimension, with a label for each file if there are labels."""
     name = f"/{joined.how.new_dim}"
+    labels = joined.how.labels
     if labels is None:
         made._writer.create_dataset(name, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [joined.count]))
         text = _NO_VARIABLE.format(joined.count)

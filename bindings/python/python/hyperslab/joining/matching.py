@@ -12,15 +12,20 @@ import numpy as np
 
 from ..errors import ConflictError, Error, InvalidInputError, UnsupportedError
 from ..file import File
+from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.node import Node
 from ..values import dtype_encoding
 from . import references
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
-from .times import is_recountable, recounted, starts_at
+from .how import How
+from .times import is_recountable, recounted, starts_at, text_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
+#: Those of times.
+_OF_TIMES = ("units", "calendar")
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
@@ -49,30 +54,31 @@ class Series:
         return (total, *self.shape) if self.axis is None else (*self.shape[: self.axis], total, *self.shape[self.axis + 1 :])
 
 
-class How(NamedTuple):
-    """How files are joined: along the dimension `concat_dim`, along a `new_dim`, or along `axis` of `datasets` (`None`: of all). A file that
-    has its own values can keep references."""
-
-    concat_dim: str | None = None
-    new_dim: str | None = None
-    axis: int | None = None
-    datasets: frozenset[str] | None = None
-    compares: bool = True
-    checks_order: bool = True
-    keeps_references: bool = False
-
-
 class Joined:
     """The files that fit together, and what the whole of them has."""
 
-    def __init__(self, names: list[str], files: Iterable[Callable[[], File]], how: How, leaves_out: bool) -> None:
+    def __init__(
+        self,
+        names: list[str],
+        files: Iterable[Callable[[], File]],
+        how: How,
+        contents: Callable[[File], Iterable[tuple[str, Group | Dataset]]] | None = None,
+    ) -> None:
         """Opens the files with these names one by one and compares each with the first that could be opened.
+
+        Args:
+            names: The paths of the files.
+            files: Functions that open them.
+            how: How they are joined.
+            contents: Lists the objects of the first file, which all files must have; by default all that it has.
 
         Raises:
             ConflictError: A file does not fit, unless what does not is left out.
             InvalidInputError: Along which dimension is not clear, or there is no such dimension.
         """
         self.how, self.names, self.paths, self.left_out = how, names, list[str](), list[LeftOut]()
+        #: The positions in `names` of the files that fit.
+        self.taken: list[int] = []
         self.first: File | None = None
         self.objects: dict[str, Group | Dataset] = {}
         self.series: dict[str, Series] = {}
@@ -84,31 +90,31 @@ class Joined:
         self._ends: list[tuple[str, Any, Any]] = []
         #: Path of the scale of the dimension.
         self.scale: str | None = None
-        #: The dimensions of the first file if it is netCDF classic.
+        #: The dimensions of the first file if they have names, and are not datasets.
         self.declared: dict[str, Declared] = {}
+        self._contents = contents or self._all_of
+        self._placeholders = set[str]()
         self._values: dict[str, Any] = {}
         # Which dimension goes on is seen in two files: the first ones wait until it is known.
-        waiting = list[File]()
+        waiting = list[tuple[int, File]]()
         for number, opens in enumerate(files):
             try:
                 file = opens()
                 if self.first is not None:
-                    self._add(file)
+                    self._add(number, file)
                     continue
                 if not waiting:
                     self._begin(file)
             except Error as error:
-                if not leaves_out:
-                    raise
-                self.left_out.append(LeftOut(_name_of(error, number), str(error)))
+                self._leave_out(str(getattr(error, "file", None) or f"file {number}"), error)
                 continue
-            waiting.append(file)
-            if self._chosen(waiting):
-                self._add_first(waiting, leaves_out)
+            waiting.append((number, file))
+            if self._chosen([file for _, file in waiting]):
+                self._add_first(waiting)
                 waiting = []
         if waiting:
-            self._chosen(waiting, is_last=True)
-            self._add_first(waiting, leaves_out)
+            self._chosen([file for _, file in waiting], is_last=True)
+            self._add_first(waiting)
         if self.first is None:
             raise InvalidInputError(f"none of {len(self.left_out)} files can be joined; the first: {self.left_out[0].reason}" if self.left_out else "no files")
 
@@ -121,23 +127,52 @@ class Joined:
         """Path of the dataset that is the scale of a dimension of the first file."""
         return scales_of(self.objects[path])[axis]  # type: ignore[arg-type]
 
+    def extent_of(self, path: str) -> int:
+        """Length of the dimension of a placeholder, which itself may be empty."""
+        if path in self.series:
+            return self.series[path].whole[0]
+        datasets = [found for found in self.objects.values() if isinstance(found, Dataset)]
+        return max(extent for found in datasets for scale, extent in zip(scales_of(found), found.shape, strict=True) if scale == path)
+
+    def path_of(self, name: str) -> str:
+        """The path of a member of the group that is joined."""
+        return f"{self.how.group.rstrip('/')}/{name}"
+
+    def _leave_out(self, name: str, error: Error) -> None:
+        """Notes a file that does not fit, if it may be left out."""
+        if not self.how.leaves_out:
+            raise error
+        self.left_out.append(LeftOut(name, str(error)))
+
     # The first file.
 
     def _begin(self, first: File) -> None:
-        self.objects = {"/": first, **dict(_all_of(first, self.how.keeps_references))}
-        self.declared = declared(first)
+        self.objects = dict(self._contents(first))
+        self.declared = declared(first, self.how.group)
+        self._placeholders = {path for path, found in self.objects.items() if isinstance(found, Dataset) and is_placeholder(found)}
         for path, found in self.objects.items():
-            self.attributes[path] = {name for name in found._file.attribute_names(found._number) if name not in HIDDEN}
+            names = set(found._file.attribute_names(found._number))
+            self.attributes[path] = names.intersection(_DECODING) if self.how.as_xarray else names.difference(HIDDEN)
 
-    def _add_first(self, files: Sequence[File], leaves_out: bool) -> None:
-        self.first = files[0]
-        for file in files:
+    def _all_of(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
+        found: list[tuple[str, Any]] = []
+        file.visititems(lambda path, item: found.append((f"/{path}", item)))
+        yield "/", file
+        for path, item in found:
+            if item.kind == "unreadable" or getattr(item, "refusal", None):
+                raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
+            if isinstance(item, Dataset) and not self.how.keeps_references and dtype_encoding.has_references(item._about["datatype"]):
+                raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
+            if isinstance(item, (Group, Dataset)):
+                yield path, item
+
+    def _add_first(self, files: Sequence[tuple[int, File]]) -> None:
+        self.first = files[0][1]
+        for number, file in files:
             try:
-                self._add(file)
+                self._add(number, file)
             except Error as error:
-                if not leaves_out:
-                    raise
-                self.left_out.append(LeftOut(file.filename, str(error)))
+                self._leave_out(file.filename, error)
 
     def _chosen(self, files: Sequence[File], is_last: bool = False) -> bool:
         """Decides which datasets go on; `False` if one more file has to be seen."""
@@ -152,18 +187,19 @@ class Joined:
                     raise InvalidInputError(f"{path} cannot go on along axis {how.axis}: {what}", files[0].filename, path)
             self.series = {path: Series(how.axis, datasets[path].shape) for path in sorted(chosen)}
             return True
-        if how.new_dim is not None:
-            if f"/{how.new_dim}" in self.objects.keys() | self.declared.keys():
-                raise InvalidInputError(f"new_dim={how.new_dim!r} is an object of the files already", files[0].filename)
-            self.series = {path: Series(None, found.shape) for path, found in datasets.items() if path not in self._coordinates(datasets)}
-            return True
         dims = {scale for found in datasets.values() for scale in scales_of(found) if scale is not None}
+        if how.new_dim is not None:
+            if self.path_of(how.new_dim) in self.objects.keys() | self.declared.keys() | dims:
+                raise InvalidInputError(f"new_dim={how.new_dim!r} is an object of the files already", files[0].filename)
+            coordinates = dims | set(self._coordinates(datasets))
+            self.series = {path: Series(None, found.shape) for path, found in datasets.items() if path not in coordinates}
+            return True
         if how.concat_dim is not None:
             matching = sorted(dim for dim in dims if how.concat_dim in (dim, dim.rpartition("/")[2]))
             if len(matching) != 1:
                 known = ", ".join(sorted(dims)) or "none: give axis="
                 what = "is not a dimension of the files" if not matching else f"is {' and '.join(matching)}"
-                raise InvalidInputError(f"concat_dim={how.concat_dim!r} {what}; they have {known}", files[0].filename)
+                raise InvalidInputError(f"concat_dim={how.concat_dim!r} {what}; they have {known}; new_dim= makes a new one", files[0].filename)
             self.scale = matching[0]
         elif len(files) < 2 and not is_last:
             return False
@@ -178,22 +214,19 @@ class Joined:
         return True
 
     def _only(self, datasets: dict[str, Dataset], dims: set[str], files: Sequence[File]) -> str:
-        """The dimension that differs between the first two files, or else the only one without a limit."""
-        differing = []
-        others = declared(files[-1])
-        for dim in sorted(dims):
-            mine, theirs = datasets.get(dim), files[-1].get(dim)
-            # Dimensions of classic files without a variable.
-            if len(files) > 1 and mine is None and dim in others and dim in self.declared and others[dim].extent != self.declared[dim].extent:
-                differing.append(dim)
-            if len(files) < 2 or not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
-                continue
-            if mine.shape != theirs.shape or not _equal(mine, theirs) or _starts_otherwise(mine, theirs):
-                differing.append(dim)
+        """The dimension along which files follow each other if none is named: the only one whose coordinates differ between the first two
+        files, as xarray combines by coordinates, or whose length does; or else the only one without a limit, or at all in a single file."""
+        differing = set[str]()
+        for path, mine in datasets.items() if len(files) > 1 else ():
+            theirs = _member(files[-1], path)
+            if isinstance(theirs, Dataset):
+                differing.update(dim for dim, one, other in zip(scales_of(mine), mine.shape, theirs.shape, strict=False) if dim and one != other)
+                if path in dims and path not in self._placeholders and (not _same_values(mine[()], theirs[()]) or _starts_otherwise(mine, theirs)):
+                    differing.add(path)
         unlimited = [
             dim for dim in sorted(dims) if (self.declared[dim].is_unlimited if dim in self.declared else dim in datasets and None in datasets[dim].maxshape)
         ]
-        for found in (differing, unlimited):
+        for found in (sorted(differing), unlimited, sorted(dims) if len(files) == 1 else []):
             if len(found) == 1:
                 return found[0]
         known = ", ".join(sorted(dims)) or "none"
@@ -202,63 +235,70 @@ class Joined:
         )
         raise InvalidInputError(f"along which dimension the files follow each other is not clear; they have {known}: {hint}", files[0].filename)
 
-    @staticmethod
-    def _coordinates(datasets: dict[str, Dataset]) -> set[str]:
-        """Datasets that are the same in all files: scales, and what others name as their coordinates."""
-        shared = {path for path, found in datasets.items() if is_scale(found)}
-        for path, found in datasets.items():
-            folder = path.rpartition("/")[0]
-            for key in _NAMING:
-                named = found.attrs.get(key)
-                shared |= {f"{folder}/{name}" for name in str(named).split()} if isinstance(named, str) else set()
-        return shared & datasets.keys()
+    def _coordinates(self, datasets: dict[str, Dataset]) -> Iterator[str]:
+        """Datasets that are the same in all files: scales, and what others, or groups as xarray writes them, name as their coordinates."""
+        for path, found in self.objects.items():
+            folder = path.rpartition("/")[0] if path in datasets else path.rstrip("/")
+            for key in _NAMING if path in datasets else _NAMING[:1]:
+                yield from (f"{folder}/{name}" for name in text_of(found, key).split())
+            if path in datasets and is_scale(datasets[path]):
+                yield path
 
     # Each file.
 
-    def _add(self, file: File) -> None:
+    def _add(self, number: int, file: File) -> None:
         """Adds a file, once it is known to fit: what does not fit changes nothing."""
         assert self.first is not None
         first, lengths, differing = self.first.filename, dict[str, int](), list[tuple[str, str]]()
-        if is_classic(file) != is_classic(self.first):
+        if not self.how.as_xarray and is_classic(file) != is_classic(self.first):
             classic, other = (file.filename, first) if is_classic(file) else (first, file.filename)
             raise ConflictError(f"{classic} is netCDF classic and {other} is not: hs.open_mfdataset takes both", file.filename)
+        coordinate: Dataset | None = None
         for path, mine in self.objects.items():
-            try:
-                theirs = file if path == "/" else file[path]
-            except LookupError:
-                raise ConflictError(f"there is no {path}, which {first} has", file.filename, path) from None
+            if self.how.as_xarray and not isinstance(mine, Dataset):
+                continue
+            theirs: Any = mine if file is self.first else _member(file, path)
+            if theirs is None:
+                hint = ": leave it out with drop_variables" if self.how.as_xarray else ""
+                raise ConflictError(f"there is no {path}, which {first} has{hint}", file.filename, path)
             if isinstance(mine, Dataset):
-                if not isinstance(theirs, Dataset) or theirs._about["datatype"] != mine._about["datatype"]:
-                    raise ConflictError(f"{path} has another datatype than in {first}", file.filename, path)
                 self._check(path, mine, theirs, lengths, first)
+                coordinate = theirs if path == self.scale else coordinate
             differing += [(path, name) for name in self._differing(path, mine, theirs, first)]
-        extents = {lengths[path] for path in self.series} if self.how.axis is None else set()
-        if len(extents) > 1:
-            found = ", ".join(f"{path} {lengths[path]}" for path in self.series)
+        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths are those of the others.
+        followed = {path: lengths[path] for path in self.series if self.how.axis is not None or path not in self._placeholders}
+        if self.how.axis is None and len({*followed.values()}) > 1:
+            found = ", ".join(f"{path} {length}" for path, length in followed.items())
             raise ConflictError(f"datasets of different lengths along {self.scale}: {found}", file.filename)
-        self._check_order(file, first)
+        if coordinate is not None and self.how.checks_order:
+            self._check_order(file, coordinate)
         for path, name in differing:
             self.attributes[path].discard(name)
         for path, series in self.series.items():
-            series.lengths.append(lengths[path])
+            series.lengths.append(followed.get(path, max(followed.values(), default=lengths[path])))
         self.paths.append(file.filename)
+        self.taken.append(number)
 
-    def _check(self, path: str, mine: Dataset, theirs: Dataset, lengths: dict[str, int], first: str) -> None:
+    def _check(self, path: str, mine: Dataset, theirs: Any, lengths: dict[str, int], first: str) -> None:
+        """Values of what does not go on are equal, or taken from the first file without a look; what goes on has one datatype and shape."""
         series = self.series.get(path)
-        shape, theirs_shape = mine.shape, theirs.shape
-        if series is None:
-            if shape != theirs_shape:
-                raise ConflictError(f"{path} has the shape {theirs_shape}, but {shape} in {first}", theirs._file.path, path)
-            if self.how.compares and mine is not theirs and not is_placeholder(mine) and not self._same(path, mine, theirs):
-                hint = "compat='override' takes those of the first file"
-                raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs._file.path, path)
+        if series is None and not self.how.compares:
             return
-        axis = series.axis
+        if theirs.kind == "unreadable":
+            theirs._file.check(theirs._number)
+        if not isinstance(theirs, Dataset) or (series is not None and not _is_same_type(mine, theirs, self.how.as_xarray)):
+            raise ConflictError(f"{path} has another datatype than in {first}", theirs._file.path, path)
+        shape, theirs_shape = mine.shape, theirs.shape
+        axis = None if series is None else series.axis
         if axis is not None and len(shape) == len(theirs_shape):
             shape, theirs_shape = shape[:axis] + shape[axis + 1 :], theirs_shape[:axis] + theirs_shape[axis + 1 :]
         if shape != theirs_shape:
             raise ConflictError(f"{path} has the shape {theirs.shape}, but {mine.shape} in {first}", theirs._file.path, path)
-        lengths[path] = 1 if axis is None else theirs.shape[axis]
+        if series is not None:
+            lengths[path] = 1 if axis is None else theirs.shape[axis]
+        elif mine is not theirs and path not in self._placeholders and not self._same(path, mine, theirs):
+            hint = "compat='override' takes those of the first file"
+            raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs._file.path, path)
 
     def _same(self, path: str, mine: Dataset, theirs: Dataset) -> bool:
         if path not in self._values:
@@ -266,57 +306,64 @@ class Joined:
         return _same_values(self._values[path], theirs[()])
 
     def _differing(self, path: str, mine: Any, theirs: Any, first: str) -> Iterator[str]:
-        """The attributes with other values than in the first file. Of a dataset, those that say how it is decoded must not differ."""
+        """The attributes with other values than in the first file. Those that say how a dataset is decoded must not differ, unless it is
+        the first file's."""
         if mine is theirs:
             return
-        names = set(theirs._file.attribute_names(theirs._number))
-        for name in sorted(self.attributes[path]):
-            if name not in names or not _same_attribute(mine, theirs, name):
-                if name == "units" and path in self.series and self.series[path].axis == 0 and _counts_otherwise(mine, theirs):
-                    self.recounted.add(path)
-                    continue
-                if isinstance(mine, Dataset) and name in _DECODING:
-                    raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
+        series, names = self.series.get(path), theirs._file.attribute_names(theirs._number)
+        for name in sorted(self.attributes[path].union(name for name in _DECODING if name in names)):
+            if name in self.attributes[path] and _same_attribute(mine, theirs, name):
+                continue
+            if self._may_differ(series, mine, theirs, name):
+                self.recounted.update([path] if series is not None else [])
+            elif not isinstance(mine, Dataset) or name not in _DECODING:
                 yield name
-        added = [name for name in _DECODING if name in names and name not in mine._file.attribute_names(mine._number)]
-        if isinstance(mine, Dataset) and added:
-            raise ConflictError(f"{path} has the attribute {added[0]}, but not in {first}", theirs._file.path, path)
+            elif series is not None or self.how.compares:
+                raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
 
-    def _check_order(self, file: File, first: str) -> None:
-        """The coordinate grows, or falls, from the first file to the last."""
-        coordinate = None if self.scale is None or not self.how.checks_order else file.get(self.scale)
-        if not isinstance(coordinate, Dataset) or is_placeholder(coordinate) or coordinate.dtype.kind not in "iuf" or coordinate.ndim != 1:
+    def _may_differ(self, series: Series | None, mine: Any, theirs: Any, name: str) -> bool:
+        """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file; and
+        for xarray, which compares values, of what does not go on and is not a time."""
+        if self.how.as_xarray:
+            return name in _OF_TIMES and ("since" in text_of(mine, "units")) == (series is not None)
+        return name == "units" and series is not None and series.axis == 0 and _counts_otherwise(mine, theirs)
+
+    def _check_order(self, file: File, coordinate: Dataset) -> None:
+        """The coordinate increases, or decreases, from the first file to the last."""
+        mine = self.objects[coordinate.name]
+        assert isinstance(mine, Dataset)
+        if coordinate.name in self._placeholders or mine.dtype.kind not in "iuf" or mine.ndim != 1:
             return
-        values = recounted(coordinate, self.objects[str(self.scale)]) if self.scale in self.recounted else coordinate[()]  # type: ignore[arg-type]
+        values = coordinate[()]
+        if self.scale in self.recounted:
+            if not _counts_otherwise(mine, coordinate):
+                return
+            values = recounted(coordinate, mine, is_exact=not self.how.as_xarray)
         if not len(values):
             return
         ends = (file.filename, values[0], values[-1])
         known = [*self._ends, ends]
-        places = [value for _, start, stop in known for value in (start, stop)]
-        steps = [np.sign(float(later) - float(earlier)) for earlier, later in itertools.pairwise(places)]
-        between = steps[1::2]
-        signs = {float(step) for step in steps if step} or {0.0}
-        if len(signs) > 1 or 0.0 in between:
+        places = [float(value) for _, start, stop in known for value in (start, stop)]
+        steps = [(later > earlier) - (later < earlier) for earlier, later in itertools.pairwise(places)]
+        if {1, -1} <= {*steps} or 0 in steps[1::2]:
             before = known[-2] if len(known) > 1 else ends
             told = f"{self.scale} goes from {before[1]} to {before[2]} in {before[0]}, and from {values[0]} to {values[-1]} in the next file"
             raise ConflictError(f"{told}: files must follow each other (check_order=False takes them as they are)", file.filename, self.scale)
         self._ends = [known[0], known[-1]] if len(known) > 2 else known
 
 
-def _name_of(error: Error, number: int) -> str:
-    return str(getattr(error, "file", None) or f"file {number}")
+def _member(file: File, path: str) -> Node | None:
+    """The object at a path, even if it cannot be read."""
+    try:
+        return file._object(*file._file.find(path), path)
+    except LookupError:
+        return None
 
 
-def _all_of(file: File, keeps_references: bool) -> Iterator[tuple[str, Group | Dataset]]:
-    found: list[tuple[str, Any]] = []
-    file.visititems(lambda path, item: found.append((f"/{path}", item)))
-    for path, item in found:
-        if item.kind == "unreadable" or getattr(item, "refusal", None):
-            raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-        if isinstance(item, Dataset) and not keeps_references and dtype_encoding.has_references(item._about["datatype"]):
-            raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
-        if isinstance(item, (Group, Dataset)):
-            yield path, item
+def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
+    """Whether datatypes are equal, or with `in_any_order` differ in the order of bytes only, as between netCDF classic and netCDF-4."""
+    one, other = mine._about["datatype"], theirs._about["datatype"]
+    return bool(one == other or (in_any_order and {**one, "order": None} == {**other, "order": None}))
 
 
 def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
@@ -330,10 +377,6 @@ def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     return _counts_otherwise(mine, theirs) and starts_at(mine) != starts_at(theirs)
 
 
-def _equal(mine: Dataset, theirs: Dataset) -> bool:
-    return is_placeholder(mine) or _same_values(mine[()], theirs[()])
-
-
 def _same_values(mine: Any, theirs: Any) -> bool:
     return _are_equal(*(references.converted(value, references.place) for value in (mine, theirs)))
 
@@ -345,18 +388,23 @@ def _are_equal(mine: Any, theirs: Any) -> bool:
     if mine.dtype.names is not None:
         return mine.dtype.names == theirs.dtype.names and all(_are_equal(mine[name], theirs[name]) for name in mine.dtype.names)
     if mine.dtype != object:
-        return bool(np.array_equal(mine, theirs, equal_nan=mine.dtype.kind in "fc"))
+        return np.array_equal(mine, theirs) or (mine.dtype.kind in "fc" and np.array_equal(mine, theirs, equal_nan=True))
     # Elements of variable length are arrays themselves.
     return all(_are_equal(*both) if isinstance(both[0], np.ndarray) else both[0] == both[1] for both in zip(mine.reshape(-1), theirs.reshape(-1), strict=True))
 
 
 def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
     one, other = mine._file.attribute(mine._number, name), theirs._file.attribute(theirs._number, name)
-    if one is None or other is None or (one.shape, one.datatype) != (other.shape, other.datatype):
+    if one is None or other is None:
         return False
-    # Texts of variable length are references to a heap; references are addresses in their own file.
-    points = dtype_encoding.uses_heap(one.datatype) or dtype_encoding.has_references(one.datatype)
-    return _same_values(mine.attrs[name], theirs.attrs[name]) if points else one.data == other.data
+    is_same_type = (one.shape, one.datatype) == (other.shape, other.datatype)
+    if is_same_type and not dtype_encoding.uses_heap(one.datatype) and not dtype_encoding.has_references(one.datatype):
+        return bool(one.data == other.data)
+    if not is_same_type and all("string" in value.datatype["class"] for value in (one, other)):
+        return text_of(mine, name) == text_of(theirs, name)
+    # Neither the order of bytes matters, nor addresses in the heap of each file, nor whether one value is in an array.
+    values = (np.ravel(references.converted(value_of(value, node._file), references.place)) for value, node in ((one, mine), (other, theirs)))
+    return bool(one.datatype["size"] == other.datatype["size"]) and _are_equal(*values)
 
 
 def common_folder(paths: Sequence[str]) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Callable, Collection
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _native
 from ..arguments import check_mode
 from ..file import File
 from ..type_aliases import Path, Paths
-from .join import check_target, joined_files, open_content
-from .master import write_master
-from .matching import LeftOut, common_folder
+from .how import JoinOptions, shows_options
+from .join import check_target, joined_files, open_master
+from .matching import LeftOut
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Merged(NamedTuple):
@@ -32,21 +33,14 @@ class Merged(NamedTuple):
     left_out: list[LeftOut]
 
 
+@shows_options
 def merge(
     files: Paths | File,
     path: Path,
     mode: str = "x",
     *,
-    concat_dim: str | None = None,
-    new_dim: str | None = None,
-    labels: Callable[[File], Any] | None = None,
-    axis: int | None = None,
-    datasets: Collection[str] | None = None,
-    compat: str = "equals",
-    check_order: bool = True,
-    misfits: str = "error",
     progress: Callable[[int, int], object] | None = None,
-    **options: Any,
+    **options: Unpack[JoinOptions],
 ) -> Merged:
     """Writes many files as one HDF5 file, which needs them no more. Chunks are copied as stored where the files have the same chunks and
     filters and each chunk stays whole; other values are decoded, and encoded again. References lead to the same places in the new file.
@@ -55,9 +49,8 @@ def merge(
         files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
         path: The file that is written. It appears when it is complete.
         mode: `x` refuses to replace an existing file, `w` replaces it.
-        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits: As in `hyperslab.virtual`.
         progress: Called with the bytes of values processed so far, and their total.
-        options: Those of `hyperslab.open`, such as `threads`.
+        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.joined`.
 
     Returns:
         The size of the new file, what was copied, and which files were left out.
@@ -71,15 +64,9 @@ def merge(
         >>> hs.merge("era5/*.nc", "era5.nc", concat_dim="time")
     """
     check_mode(mode, ("x", "w"))
-    found, opened, options = joined_files(files, concat_dim, new_dim, axis, datasets, compat, check_order, misfits, options, keeps_references=True)
+    found, opened, opening = joined_files(files, options, keeps_references=True)
     target = check_target(path, found.paths)
-    folder = common_folder(found.paths)
-    with tempfile.TemporaryDirectory() as temporary:
-        master = os.path.join(temporary, "master.h5")
-        write_master(found, master, folder, labels, opened, grows=True)
-        with open(master, "rb") as file:
-            content = file.read()
     # The master is ours, and names the files that were given: wherever they lie.
-    native = open_content(folder, content, {**options, "format": "hdf5", "paths": "anywhere"})
+    native = open_master(found, opened, {**opening, "format": "hdf5", "paths": "anywhere"}, grows=True)
     made = _native.fuse_file(native, target, mode == "w", progress)
     return Merged(made.bytes, made.copied_chunks, made.reencoded_bytes, found.left_out)

@@ -9,26 +9,27 @@ import numpy as np
 from ..errors import ConflictError
 from ..netcdf.times import is_converted, nanoseconds_of
 from ..objects.dataset import Dataset
+from ..objects.node import Node
 
 
 def is_recountable(dataset: Dataset) -> bool:
     """Whether the values are counts since a date in a calendar of real days, and can be counted from another."""
-    units, calendar = _units(dataset), _text(dataset.attrs.get("calendar", "standard"))
+    units, calendar = text_of(dataset, "units"), text_of(dataset, "calendar") or "standard"
     return dataset.ndim == 1 and dataset.dtype.kind in "iuf" and is_converted(units, calendar)
 
 
 def starts_at(dataset: Dataset) -> tuple[int, int]:
     """Nanoseconds of one count of a recountable dataset, and of the date that it counts from since 1970."""
-    return nanoseconds_of(_units(dataset))
+    return nanoseconds_of(text_of(dataset, "units"))
 
 
-def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
-    """The values of `dataset` in the units of `like`: exact for integers; missing values stay as they are.
+def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> np.ndarray[Any, Any]:
+    """The values of `dataset` in the units of `like`: exact for integers, unless floats will do; missing values stay as they are.
 
     Raises:
         ConflictError: They are integers that the other units cannot represent.
     """
-    values, units, target = dataset[()], _units(dataset), _units(like)
+    values, units, target = dataset[()], text_of(dataset, "units"), text_of(like, "units")
     if units == target:
         return np.asarray(values)
     step, start = nanoseconds_of(units)
@@ -37,9 +38,9 @@ def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
     for key in ("_FillValue", "missing_value"):
         if key in dataset.attrs:
             missing |= np.isin(values, np.asarray(dataset.attrs[key]))
-    if values.dtype.kind == "f":
+    if values.dtype.kind == "f" or not is_exact:
         found = values.astype("f8") * (step / other_step) + (start - other_start) / other_step
-        return np.asarray(np.where(missing, values, found), values.dtype)
+        return np.asarray(np.where(missing, values, found), values.dtype if is_exact else "f8")
     counts = [int(value) * step + start - other_start for value in values.tolist()]
     if any(count % other_step for count, is_missing in zip(counts, missing.tolist(), strict=True) if not is_missing):
         raise ConflictError(f"times in {units!r} are no whole numbers in {target!r}, which the first file has", dataset._file.path, dataset.name)
@@ -50,11 +51,9 @@ def recounted(dataset: Dataset, like: Dataset) -> np.ndarray[Any, Any]:
     return np.array(kept, values.dtype)
 
 
-def _units(dataset: Dataset) -> str:
-    return _text(dataset.attrs.get("units", ""))
-
-
-def _text(value: Any) -> str:
+def text_of(node: Node, name: str) -> str:
+    """An attribute as text; empty if there is none."""
+    value = node.attrs.get(name, "")
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(())[()]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -14,7 +14,7 @@ from ..file import open as open_files
 from ..file_objects import CONTENT_NAME
 from ..tables.table import Table
 from ..type_aliases import Path
-from .writing import write_xarray
+from .writing import to_netcdf
 
 #: Variables that `load` reads side by side. Each read uses all cores, too.
 _LOADED_TOGETHER = 4
@@ -40,7 +40,7 @@ class HyperslabAccessor:
         changes of the dataset are not in them."""
         paths = self.sources
         if not paths:
-            raise InvalidInputError("the dataset was not opened from files: write it first, dataset.hyperslab.write(path)")
+            raise InvalidInputError("the dataset was not opened from files: write it first, dataset.hyperslab.to_netcdf(path)")
         return open_files(paths if len(paths) > 1 else paths[0])
 
     def to_table(self, path: str | None = None, **options: Any) -> Table:
@@ -87,13 +87,13 @@ class HyperslabAccessor:
                 pass
         return self._dataset
 
-    def write(self, path: Path, mode: str = "w", **options: Any) -> None:
+    def to_netcdf(self, path: Path, mode: str = "w", **options: Any) -> None:
         """Writes the dataset as netCDF-4.
 
         Args:
-            path, mode, options: As in `hyperslab.write_xarray`.
+            path, mode, options: As in `hyperslab.to_netcdf`.
 
         Example:
-            >>> dataset.hyperslab.write("out.nc", compression="zstd")
+            >>> dataset.hyperslab.to_netcdf("out.nc", compression="zstd")
         """
-        write_xarray(self._dataset, path, mode, **options)
+        to_netcdf(self._dataset, path, mode, **options)

@@ -30,14 +30,20 @@ _IS_GIVEN = "is_given"
 _LOSSY = ("least_significant_digit", "significant_digits", "quantize_mode")
 
 
-def write_xarray(
+def to_netcdf(
     dataset: xarray.Dataset | xarray.DataArray | xarray.DataTree,
-    path: Path,
+    path: Path | None = None,
     mode: str = "w",
-    *,
-    unlimited_dims: str | Iterable[str] | Mapping[str, Any] | None = None,
-    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    format: str | None = None,
     group: str | None = None,
+    engine: str | None = None,
+    encoding: Mapping[str, Mapping[str, Any]] | None = None,
+    unlimited_dims: str | Iterable[str] | Mapping[str, Any] | None = None,
+    compute: bool = True,
+    invalid_netcdf: bool = False,
+    auto_complex: bool | None = None,
+    *,
+    write_inherited_coords: bool = False,
     compression: Any = None,
     compression_opts: Any = None,
     shuffle: bool = False,
@@ -45,19 +51,23 @@ def write_xarray(
     threads: int | None = None,
     durable: bool = True,
     storage_options: Mapping[str, Any] | None = None,
-    write_inherited_coords: bool = False,
 ) -> None:
-    """Writes an xarray object as netCDF-4, encoded by the CF conventions as xarray itself encodes it: times as counts, missing
-    values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
+    """Writes an xarray object as netCDF-4, with the arguments of xarray's `to_netcdf`, encoded by the CF conventions as xarray itself
+    encodes it: times as counts, missing values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
 
     Args:
         dataset: The object to write.
         path: Path of the file, or its address in an object store (without `subfiles`).
         mode: `w` replaces an existing file, `x` refuses to.
-        unlimited_dims: Names of unlimited dimensions (of a tree also by group); by default those that the dataset was read with.
-        encoding: Encoding by variable (of a tree: by group), as in `to_netcdf`; it overrides the variables' own `encoding`.
-            Of storage: zlib, complevel, zstd, compression, shuffle, fletcher32, chunksizes, contiguous.
+        format: `NETCDF4`, or nothing.
         group: The group of the dataset; by default the root group.
+        engine: `hyperslab`, or nothing.
+        encoding: Encoding by variable (of a tree: by group); it overrides the variables' own `encoding`.
+            Of storage: zlib, complevel, zstd, compression, shuffle, fletcher32, chunksizes, contiguous.
+        unlimited_dims: Names of unlimited dimensions (of a tree also by group); by default those that the dataset was read with.
+        compute: `True`: values are written at once.
+        invalid_netcdf, auto_complex: `False`: netCDF-4 has neither booleans nor complex numbers.
+        write_inherited_coords: Of a tree: write coordinates of nodes above into each group below, too.
         compression, compression_opts, shuffle: For numeric variables whose encoding has none of these.
         subfiles: Number of files for the values of large variables: each is cut into as many parts along a dimension, and the parts are
             computed and written side by side. `path` becomes a file of virtual datasets over them (`NetcdfPlan`). Arrays of Dask
@@ -65,17 +75,20 @@ def write_xarray(
         threads: Number of threads that compress; one per core by default. Of `subfiles`, as many are written at a time.
         durable: Wait until the file is on the disk.
         storage_options: Options of the store of an address, as in `hyperslab.open`.
-        write_inherited_coords: Of a tree: write coordinates of nodes above into each group below, too.
 
     Raises:
         InvalidInputError: A name has a slash, `unlimited_dims` or `encoding` name what the dataset does not have, or an encoding is not known.
         InvalidTypeError: An attribute has a value, such as `None`, that netCDF cannot store.
-        UnsupportedError: An encoding is not written: lossy ones, szip, bzip2, blosc, another byte order.
+        UnsupportedError: An argument asks for another format or engine, or a delayed write; or an encoding is not written: lossy ones, szip,
+            bzip2, blosc, another byte order.
 
     Example:
-        >>> hs.write_xarray(dataset, "out.nc", unlimited_dims=["time"], compression="zstd")
+        >>> hs.to_netcdf(dataset, "out.nc", unlimited_dims="time", encoding={"t2m": {"zlib": True}})
     """
     from xarray import DataArray
+
+    write_arguments.refuse_what_other_writers_do(path, format, engine, compute, invalid_netcdf, auto_complex)
+    assert path is not None
 
     if isinstance(dataset, DataArray):
         dataset = write_arguments.as_dataset(dataset)

@@ -1,0 +1,113 @@
+"""How many files become one: the arguments that `hyperslab.joined`, `virtual` and `merge` share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+
+from ..arguments import check_choice
+from ..errors import InvalidInputError
+from ..type_aliases import Path
+
+if TYPE_CHECKING:
+    from ..file import File
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class OpenOptions(TypedDict, total=False):
+    """Options of `hyperslab.open`."""
+
+    threads: int | None
+    format: str | None
+    paths: str | None
+    missing_sources: str | None
+    limits: Mapping[str, int] | None
+    index_folder: Path | None
+    chunk_cache_bytes: int | None
+    indexes: str | None
+    storage_options: Mapping[str, Any] | None
+
+
+class JoinOptions(OpenOptions, total=False):
+    """How files follow each other, as `hyperslab.joined` describes it, and the options of `hyperslab.open`."""
+
+    concat_dim: str | None
+    new_dim: str | None
+    labels: Callable[[File], Any] | None
+    axis: int | None
+    datasets: Collection[str] | None
+    compat: str
+    check_order: bool
+    misfits: str
+
+
+#: What an argument is that is not given.
+_DEFAULTS: JoinOptions = {
+    "concat_dim": None,
+    "new_dim": None,
+    "labels": None,
+    "axis": None,
+    "datasets": None,
+    "compat": "equals",
+    "check_order": True,
+    "misfits": "error",
+}
+
+
+@dataclass(frozen=True)
+class How:
+    """How files are joined: along the dimension `concat_dim`, along a `new_dim`, or along `axis` of `datasets` (`None`: of all).
+
+    Attributes:
+        group: The path of the group that is joined, with all that is below it.
+        keeps_references: Whether datasets of references are taken: a file that has its own values can keep them.
+        as_xarray: Whether xarray decodes the values: times may count from other dates in each file, files may be of several formats, and
+            attributes are those of the first file.
+    """
+
+    concat_dim: str | None = None
+    new_dim: str | None = None
+    labels: Callable[[File], Any] | None = None
+    axis: int | None = None
+    datasets: frozenset[str] | None = None
+    compares: bool = True
+    checks_order: bool = True
+    leaves_out: bool = False
+    group: str = "/"
+    keeps_references: bool = False
+    as_xarray: bool = False
+
+
+def how_of(options: Mapping[str, Any], **others: Any) -> tuple[How, dict[str, Any]]:
+    """Splits `JoinOptions` into how files are joined, with `others` of its attributes, and the options to open them with.
+
+    Raises:
+        InvalidInputError: An argument is not valid, or contradicts another one.
+    """
+    given: Any = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
+    concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits = given.values()
+    chosen = [name for name in ("concat_dim", "new_dim", "axis") if given[name] is not None]
+    if len(chosen) > 1:
+        raise InvalidInputError(f"{' and '.join(chosen)} are given: give one of them")
+    if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int) or axis < 0):
+        raise InvalidInputError(f"axis={axis!r} is not a dimension: give 0 for the first")
+    if datasets is not None and axis is None:
+        raise InvalidInputError("datasets= is for axis=, which says along which axis they go on")
+    check_choice("compat", compat, ("equals", "override"))
+    check_choice("misfits", misfits, ("error", "leave_out"))
+    names = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
+    how = How(concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", **others)
+    return how, {name: value for name, value in options.items() if name not in _DEFAULTS}
+
+
+def shows_options(function: Function) -> Function:
+    """Lists the arguments of `JoinOptions` in the signature that `help` and `inspect` show of a function with `**options`."""
+    signature = inspect.signature(function)
+    *own, options = signature.parameters.values()
+    types = {name: getattr(kind, "__forward_arg__", kind) for name, kind in JoinOptions.__annotations__.items()}
+    shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=types[name]) for name, value in _DEFAULTS.items()]
+    function.__signature__ = signature.replace(parameters=[*own, *shown, options.replace(annotation="Unpack[OpenOptions]")])  # type: ignore[attr-defined]
+    return function
