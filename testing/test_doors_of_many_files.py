@@ -98,7 +98,7 @@ def of_dataset(opened: xr.Dataset) -> Arrays:
 
 def virtual(paths: list[pathlib.Path], **options: Any) -> Arrays:
     target = paths[0].with_name("virtual.h5")
-    hs.virtual(paths, target, **options)
+    hs.virtual(paths, target, "w", **options)
     return of_dataset(xr.open_dataset(target, engine="netcdf4"))
 
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_merged(days: tuple[pathlib.Path, np.ndarray[Any, Any]], 
     assert out.read_bytes() == before
     with pytest.raises(hs.InvalidInputError, match="would be replaced"):
         hs.merge(f"{folder}/d[01].nc", folder / "d0.nc", "w")
-    with pytest.raises(hs.InvalidInputError, match="mode"):
+    with pytest.raises(hs.UnsupportedError, match="mode"):
         hs.merge(f"{folder}/d[01].nc", out, "a")
     hs.merge(f"{folder}/d[01].nc", out, "w")
     with h5py.File(out) as f:

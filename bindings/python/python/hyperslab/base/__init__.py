@@ -1,0 +1,1 @@
+"""Base: errors, checks of arguments, counters and text that every room uses. It knows nothing of files."""

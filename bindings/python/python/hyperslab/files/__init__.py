@@ -1,0 +1,1 @@
+"""Files: open files, sets of them, and what they mean in data models."""
