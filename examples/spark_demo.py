@@ -9,7 +9,7 @@ import time
 import h5py
 import hyperslab as hs
 import numpy as np
-from hyperslab import mllib
+from hyperslab.spark import mllib
 
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 

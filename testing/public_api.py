@@ -17,7 +17,7 @@ MODULES = [
     "hyperslab.dtypes",
     "hyperslab.indexes",
     "hyperslab.spark",
-    "hyperslab.mllib",
+    "hyperslab.spark.mllib",
     "hyperslab.mpi",
     "hyperslab.h5py",
     "hyperslab.simulation",

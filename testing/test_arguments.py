@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hyperslab import _native
-from hyperslab.arguments import check_choice
+from hyperslab.base.arguments import check_choice
 
 EMPTY = pa.table({"x": pa.array([], pa.int64())})
 Door = Callable[[pathlib.Path], object]

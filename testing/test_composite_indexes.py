@@ -16,7 +16,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
-import hyperslab.sessions
+import hyperslab.sources.sessions
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -457,7 +457,7 @@ def test_an_honest_index_passes_every_audit(tmp_path: pathlib.Path) -> None:
     path = write(tmp_path / "p.h5", values, chunks=(30_000,))
     hs.index(path, XYZ)
     code = f"""
-import warnings, hyperslab as hs, hyperslab.sessions
+import warnings, hyperslab as hs, hyperslab.sources.sessions
 warnings.simplefilter("error")
 for _ in range(150):
     hs.sessions.session.cache_clear()

@@ -8,7 +8,7 @@ from typing import Any
 import hyperslab as hs
 import hyperslab.dtypes
 import hyperslab.indexes
-import hyperslab.mllib
+import hyperslab.spark.mllib
 import hyperslab.models.grid_mesh
 import hyperslab.mpi
 import hyperslab.netcdf.plan
@@ -26,7 +26,7 @@ MODULES = (
     hs,
     hs.dtypes,
     hs.indexes,
-    hs.mllib,
+    hs.spark.mllib,
     hs.models,
     hs.models.anndata,
     hs.models.chombo,
@@ -81,8 +81,8 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 FUNCTIONS = dict(functions())
 EXPECTED = {
     "hyperslab._native.register_filter",
-    "hyperslab.file.File.table",
-    "hyperslab.file.open",
+    "hyperslab.files.file.File.table",
+    "hyperslab.files.file.open",
     "hyperslab.mpi.write",
     "hyperslab.netcdf.writing.NetcdfGroup.create_variable",
     "hyperslab.writing.parallel.WritePlan.from_bytes",

@@ -16,7 +16,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hyperslab import _native
-from hyperslab.sessions import session
+from hyperslab.sources.sessions import session
 from hyperslab.values import dtype_encoding
 
 SHAPE = (7, 9)

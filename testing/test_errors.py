@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 import h5py
 import hyperslab as hs
-import hyperslab.errors
+import hyperslab.base.errors
 import numpy as np
 import pyarrow as pa
 import pyarrow.feather
@@ -323,7 +323,7 @@ def test_the_class_of_an_error_gives_its_kind() -> None:
         assert (type(again), again.kind, str(again), again.offset) == (known, known.kind, str(error), 8)
     # What the core reports is of the class with that kind.
     for kind in hs.ErrorKind:
-        assert hyperslab.errors.from_native(kind.value, "wrong", None, None, None).kind is kind
+        assert hyperslab.base.errors.from_native(kind.value, "wrong", None, None, None).kind is kind
     assert hs.NotFoundError("nothing there").kind == "NotFound"
 
 

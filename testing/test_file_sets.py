@@ -16,7 +16,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-from hyperslab.natural_order import natural_key
+from hyperslab.base.natural_order import natural_key
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
 

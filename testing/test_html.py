@@ -13,7 +13,7 @@ import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-from hyperslab.display import progress
+from hyperslab.base import progress
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")

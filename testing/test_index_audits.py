@@ -10,7 +10,7 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
-import hyperslab.sessions
+import hyperslab.sources.sessions
 import numpy as np
 import pytest
 from test_index_trust import run
@@ -45,7 +45,7 @@ def ask(path: pathlib.Path, level: str = "X") -> tuple[int, bool, list[str], int
 
 
 MANY_SESSIONS = """
-import hyperslab.sessions
+import hyperslab.sources.sessions
 decoded = []
 for _ in range(60):
     hs.sessions.session.cache_clear()

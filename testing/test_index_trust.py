@@ -195,7 +195,7 @@ for _ in range(200):
     print(hs.query(f, "/", "x > 1").minmax("x"))
 assert hs.indexes.status(path) == []
 """
-    lines = set(run("import hyperslab.sessions" + code, path).splitlines())
+    lines = set(run("import hyperslab.sources.sessions" + code, path).splitlines())
     data = values
     wanted = [(data > 1).sum(), ((data < -1) | (data == 0)).sum(), ((data != 0) & ~np.isnan(data)).sum(), (data >= -1e300).sum()]
     (line,) = lines

@@ -13,7 +13,7 @@ import netCDF4
 import numpy as np
 import pytest
 import shapely
-from hyperslab.errors import InvalidInputError
+from hyperslab.base.errors import InvalidInputError
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "examples"))
 import geodesic_grid

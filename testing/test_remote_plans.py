@@ -23,7 +23,7 @@ import hyperslab.mpi
 import netCDF4
 import numpy as np
 import pytest
-from hyperslab.maintenance import VacuumResult
+from hyperslab.maintenance.operations import VacuumResult
 from range_server import Asked, Server, serving
 from thread_communicator import everyone
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hyperslab import _native
-from hyperslab.counters import Counters
+from hyperslab.base.counters import Counters
 
 LEVELS = ["Z", "K", "P", "X", "B"]
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}

@@ -324,7 +324,7 @@ def test_an_index_of_other_texts_is_dropped_with_a_warning(tmp_path: pathlib.Pat
 
 
 def test_an_honest_index_of_words_passes_every_audit(tmp_path: pathlib.Path) -> None:
-    import hyperslab.sessions
+    import hyperslab.sources.sessions
 
     path = tmp_path / "h.h5"
     write(path, MADE)
@@ -332,7 +332,7 @@ def test_an_honest_index_of_words_passes_every_audit(tmp_path: pathlib.Path) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(60):
-            hyperslab.sessions.session.cache_clear()
+            hyperslab.sources.sessions.session.cache_clear()
             assert hs.query(hs.open(path), "/", "text match 'rare'").count() == len(having("rare"))
 
 

@@ -21,7 +21,7 @@ import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-from hyperslab.maintenance import VacuumResult, Verification
+from hyperslab.maintenance.operations import VacuumResult, Verification
 from test_write_places import NOBODY, by_create, by_fuse, by_netcdf, by_plan, by_table, shared, values  # noqa: F401
 
 #: What file systems lack: Lustre mounted without flock, NFS without a lock server, exFAT and others over FUSE, OrangeFS.

@@ -20,7 +20,7 @@ import netCDF4
 import numpy as np
 import pytest
 from compare import compare
-from hyperslab.maintenance import Verification
+from hyperslab.maintenance.operations import Verification
 
 
 def tree(folder: pathlib.Path) -> list[str]:

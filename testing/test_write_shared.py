@@ -18,7 +18,7 @@ import hdf5plugin  # noqa: F401  (registers zstd for h5py)
 import hyperslab as hs
 import numpy as np
 import pytest
-from hyperslab.maintenance import VacuumResult
+from hyperslab.maintenance.operations import VacuumResult
 from test_write_parallel import equal, said, sealed, tree
 
 WRITERS = 6

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray
-from hyperslab.errors import InvalidTypeError
+from hyperslab.base.errors import InvalidTypeError
 
 #: For each argument of `to_netcdf`: values that are kept, and values that are refused with the words of the error.
 ARGUMENTS: dict[str, tuple[list[Any], list[tuple[Any, type[Exception], str]]]] = {

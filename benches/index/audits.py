@@ -32,7 +32,7 @@ if not os.path.exists(path):
 """
 
 ASK = """
-import sys, json, time, hyperslab as hs, hyperslab.sessions
+import sys, json, time, hyperslab as hs, hyperslab.sources.sessions
 path, column = sys.argv[1:]
 times, decoded = [], []
 for _ in range(30):

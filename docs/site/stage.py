@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
-MODULES = ["dtypes", "indexes", "mllib", "models", "mpi", "spark", "torch_datasets"]
+MODULES = ["dtypes", "indexes", "models", "mpi", "spark", "spark.mllib", "torch_datasets"]
 
 
 def assigned(name: str) -> Any:
@@ -36,7 +36,9 @@ def reference(folder: pathlib.Path, java: bool) -> None:
     folder.mkdir(parents=True)
     pages = {"python.md": "# Python: hyperslab\n\n" + "\n".join(f"::: hyperslab.{name}\n" for name in exported())}
     for module in MODULES:
-        pages[f"python-{module}.md"] = f"# Python: hyperslab.{module}\n\n::: hyperslab.{module}\n    options:\n      show_root_heading: false\n"
+        pages[f"python-{module.rpartition('.')[2]}.md"] = (
+            f"# Python: hyperslab.{module}\n\n::: hyperslab.{module}\n    options:\n      show_root_heading: false\n"
+        )
     rust = sorted(path.parent.name for path in (folder.parent / "rust").glob("hyperslab*/index.html"))
     pages["rust.md"] = "# Rust\n\n" + "".join(f"- [{name}](../rust/{name}/index.html)\n" for name in rust)
     pages["java.md"] = "# Java\n\n" + ("[Javadoc](../java/index.html)\n" if java else "Javadoc was not built: Maven was missing.\n")

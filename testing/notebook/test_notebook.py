@@ -55,7 +55,7 @@ def test_sql_cells() -> None:
 
 def test_progress_is_a_bar_that_goes_away() -> None:
     cell = (
-        "import time, hyperslab.display.progress as p\np.PATIENCE_SECONDS = p.INTERVAL_SECONDS = 0\n"
+        "import time, hyperslab.base.progress as p\np.PATIENCE_SECONDS = p.INTERVAL_SECONDS = 0\n"
         "with hs.Progress('fuse') as progress:\n    progress(500, 1000)\n    time.sleep(0.3)\n    progress(1000, 1000)\n    {}"
     )
     (output,) = run(SETUP, cell.format("pass"))[1]

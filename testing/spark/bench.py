@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from hyperslab import mllib
+from hyperslab.spark import mllib
 
 CHUNK = 1 << 18
 WIDTH = 1000

@@ -9,7 +9,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-from hyperslab import mllib
+from hyperslab.spark import mllib
 
 SHAPE = (37, 4, 3)
 

@@ -1,4 +1,4 @@
-//! Dataset reader: the values of a dataset for a numpy key, in one call. Wrong keys are left to `hyperslab.indexing_keys`, which
+//! Dataset reader: the values of a dataset for a numpy key, in one call. Wrong keys are left to `hyperslab.values.indexing_keys`, which
 //! words the errors, and values that need more than a copy to `hyperslab.objects.reading`.
 
 use std::sync::Arc;

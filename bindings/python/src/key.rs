@@ -17,7 +17,7 @@ pub(crate) struct Key<'py> {
 }
 
 impl<'py> Key<'py> {
-    /// What a key selects of a dataset of this shape; `None` if it is wrong, which `hyperslab.indexing_keys` words.
+    /// What a key selects of a dataset of this shape; `None` if it is wrong, which `hyperslab.values.indexing_keys` words.
     pub fn parse(key: &Bound<'py, PyAny>, shape: &[u64]) -> Option<Self> {
         let mut parser = Parser { extents: shape, picks: Vec::with_capacity(shape.len()), shape: Vec::with_capacity(shape.len()), has_ellipsis: false };
         let mut fields = Vec::new();

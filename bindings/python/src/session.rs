@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// As `hyperslab.sessions.session` takes them.
+    /// As `hyperslab.sources.sessions.session` takes them.
     pub fn as_tuple<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let Self { threads, format, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options } = self;
         let storage_options = PyTuple::new(py, storage_options)?;

@@ -71,7 +71,7 @@ fn warn(py: Python<'_>) -> PyResult<()> {
     let kinds = [("IndexWarning", hyperslab::index::take_notices()), ("CacheWarning", hyperslab::storage::take_cache_notices())];
     for (kind, notices) in kinds {
         for notice in notices {
-            let category = py.import("hyperslab.errors")?.getattr(kind)?;
+            let category = py.import("hyperslab.base.errors")?.getattr(kind)?;
             PyErr::warn(py, &category, &CString::new(notice)?, 2)?;
         }
     }

@@ -4,8 +4,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from ._native import __version__, register_filter, unregister_filter
-from .counters import counters
-from .errors import (
+from .base.counters import counters
+from .base.errors import (
     CacheWarning,
     CancelledError,
     ConflictError,
@@ -23,29 +23,29 @@ from .errors import (
     ReadOnlyError,
     UnsupportedError,
 )
-from .extras import importing as _importing
-from .profile import ProfileWarning, profile, warn_of_problem
+from .base.extras import importing as _importing
+from .base.profile import ProfileWarning, profile, warn_of_problem
 
 if TYPE_CHECKING:
     from . import dtypes, indexes, models, spark
     from .advising import advise
     from .backends.unclosed import UnclosedWarning
-    from .batch_reader import BatchReader
+    from .values.batch_reader import BatchReader
     from .batching.batches import Batches, batches
     from .catalog.catalog import open_catalog, write_catalog
     from .checking.check import check, recover, stat
     from .comparing.diff import diff
-    from .display.progress import Progress
+    from .base.progress import Progress
     from .engines.duckdb_catalog import attach
     from .engines.polars_scan import scan_polars
     from .engines.sql import sql
     from .exporting.conversion import convert
-    from .file import File, FileSet, open
+    from .files.file import File, FileSet, open
     from .indexes import index
     from .joining.each import read_each
-    from .joining.join import JoinedFile, joined, virtual
+    from .joining.join import joined, virtual
     from .joining.merge import merge
-    from .maintenance import fuse, repack, vacuum, verify
+    from .maintenance.operations import fuse, repack, vacuum, verify
     from .netcdf.plan import NetcdfPlan, NetcdfTask
     from .netcdf.writing import NewNetcdf, create_netcdf
     from .objects.attributes import Attributes
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from .objects.group import Group
     from .querying.query import Query, query
     from .references.writing import write_references
-    from .stand_in import install_as_h5py
-    from .storage import StorageLayout, StorageWarning, storage_layout
+    from .h5py.stand_in import install_as_h5py
+    from .sources.storage import StorageLayout, StorageWarning, storage_layout
     from .tables.histogram import Histogram
     from .tables.table import Split, Table
     from .tuning import tune
@@ -92,22 +92,22 @@ _MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
 _NAMES = {
     "advising": "advise",
     "backends.unclosed": "UnclosedWarning",
-    "batch_reader": "BatchReader",
+    "values.batch_reader": "BatchReader",
     "batching.batches": "Batches batches",
     "catalog.catalog": "open_catalog write_catalog",
     "checking.check": "check recover stat",
     "comparing.diff": "diff",
-    "display.progress": "Progress",
+    "base.progress": "Progress",
     "engines.duckdb_catalog": "attach",
     "engines.polars_scan": "scan_polars",
     "engines.sql": "sql",
     "exporting.conversion": "convert",
-    "file": "File FileSet open",
+    "files.file": "File FileSet open",
     "indexes": "index",
     "joining.each": "read_each",
-    "joining.join": "JoinedFile joined virtual",
+    "joining.join": "joined virtual",
     "joining.merge": "merge",
-    "maintenance": "fuse repack vacuum verify",
+    "maintenance.operations": "fuse repack vacuum verify",
     "netcdf.plan": "NetcdfPlan NetcdfTask",
     "netcdf.writing": "NewNetcdf create_netcdf",
     "objects.attributes": "Attributes",
@@ -116,8 +116,8 @@ _NAMES = {
     "objects.group": "Group",
     "querying.query": "Query query",
     "references.writing": "write_references",
-    "stand_in": "install_as_h5py",
-    "storage": "StorageLayout StorageWarning storage_layout",
+    "h5py.stand_in": "install_as_h5py",
+    "sources.storage": "StorageLayout StorageWarning storage_layout",
     "tables.histogram": "Histogram",
     "tables.table": "Split Table",
     "tuning": "tune",
@@ -145,14 +145,15 @@ _RESULTS = {
     "checking.space": "Stat",
     "comparing.difference": "Comparison Difference",
     "comparing.values": "ValueDifference",
-    "counters": "Counters",
+    "base.counters": "Counters",
     "engines.duckdb_catalog": "Attached",
     "exporting.conversion": "Converted",
     "joining.each": "EachFile",
+    "joining.join": "JoinedFile",
     "joining.matching": "LeftOut",
     "joining.merge": "Merged",
-    "maintenance": "Fused Repacked VacuumResult Verification",
-    "profile": "Profile",
+    "maintenance.operations": "Fused Repacked VacuumResult Verification",
+    "base.profile": "Profile",
     "querying.results": "CountBounds HistogramBounds Step",
     "references.writing": "References",
     "tuning": "Tuned",
@@ -186,7 +187,6 @@ __all__ = [
     "InternalError",
     "InvalidInputError",
     "IoError",
-    "JoinedFile",
     "LimitExceededError",
     "ManySubfilesWarning",
     "MissingExtraError",

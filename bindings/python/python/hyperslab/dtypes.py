@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from . import nonstandard_numbers
-from .errors import UnsupportedError
+from .base import nonstandard_numbers
+from .base.errors import UnsupportedError
 
 #: Members of a compound datatype that a description names.
 MAX_DESCRIBED = 40

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from . import _native
-from .addresses import is_address, options_of
-from .display.blocks import MAX_ROWS, card, facts, grid, size
-from .errors import InvalidInputError
-from .sessions import session
-from .sources import Files, opened
-from .type_aliases import Path
+from .base.blocks import MAX_ROWS, card, facts, grid, size
+from .base.errors import InvalidInputError
+from .base.type_aliases import Path
+from .querying.sources import Files, opened
+from .sources.addresses import is_address, options_of
+from .sources.sessions import session
 
 __all__ = ["ChunkIndex", "IndexPlan", "Indexed", "PlannedIndex", "build", "chunk_index", "commit", "plan", "status", "verify"]
 

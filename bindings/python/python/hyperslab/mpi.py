@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import indexes
-from .errors import CancelledError, Error
+from .base.errors import CancelledError, Error
+from .base.type_aliases import Path
 from .indexes import Indexed
 from .netcdf.plan import NetcdfPlan
-from .sources import Files
-from .type_aliases import Path
+from .querying.sources import Files
 from .writing.node_collecting import NodeCollector, body_of, forms_of, sleep_until_all
 from .writing.parallel import Committed, Task, WritePlan
 

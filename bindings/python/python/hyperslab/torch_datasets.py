@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .base.errors import InvalidInputError, UnsupportedError
+from .base.extras import require
 from .batching.batches import Batches, batches
 from .batching.values import Values, taken
-from .errors import InvalidInputError, UnsupportedError
-from .extras import require
 
 require("hyperslab.torch_datasets", "ml", "torch")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 
 #: What a read takes along a dimension: all of it, a number of neighbors anywhere, or this slice.
 Along = str | int | slice

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .. import _native
-from ..errors import InvalidInputError, UnsupportedError
-from ..file import File
-from ..file import open as open_file
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Path
+from ..files.file import File
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..storage import StorageLayout, storage_layout
+from ..sources.storage import StorageLayout, storage_layout
 from ..tuning.machine import cores
-from ..type_aliases import Path
 from . import report
 from .accesses import Access, parse_accesses
 from .applying import Applied, apply

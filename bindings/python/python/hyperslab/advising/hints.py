@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import indexes
-from ..errors import Error
-from ..file import File
-from ..file import open as open_file
+from ..base.errors import Error
+from ..files.file import File
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
-from ..storage import StorageLayout
+from ..sources.storage import StorageLayout
 from ..tuning.machine import cores
 from .accesses import Access
 from .dataset_advice import DatasetAdvice

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..file import open as open_file
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..tuning.machine import forget
 from ..writing.new_file import create

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Error, InvalidTypeError
-from ..file import File
-from ..file import open as open_file
+from ..base.errors import Error, InvalidTypeError
+from ..base.type_aliases import AnyArray
+from ..files.file import File
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.filters import compression_of
-from ..type_aliases import AnyArray
 from ..writing.new_file import create
 from .layouts import NO_FILTER, Filter
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from .. import _native
-from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
-from ..sessions import session as session_of
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..sources.sessions import session as session_of
 from . import unclosed
 from .backend import Backend, Holder
 

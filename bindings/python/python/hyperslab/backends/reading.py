@@ -6,7 +6,7 @@ import contextlib
 from typing import Any, NoReturn
 
 from .. import _native
-from ..errors import READ_ONLY, ReadOnlyError
+from ..base.errors import READ_ONLY, ReadOnlyError
 from .backend import Backend, Holder
 
 

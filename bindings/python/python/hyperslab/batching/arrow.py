@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInputError
-from ..type_aliases import AnyArray
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 from .values import Values
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
+from ..base.type_aliases import Float64Array
 from ..models.anndata import AnnData
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..tables.table import Table
-from ..type_aliases import Float64Array
 from .arrow import as_numpy, record_batch
 from .order import TRANSFORM, Blocks, Epoch, Exact, Sequential, Share, ShuffleQuality
 from .prefetch import read_ahead

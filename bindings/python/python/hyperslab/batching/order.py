@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..type_aliases import Float64Array, Int64Array
+from ..base.type_aliases import Float64Array, Int64Array
 
 #: What a random generator is for: no two uses have the same numbers.
 EPOCH, GROUP, TRANSFORM = 1, 2, 3

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import ConflictError, InvalidInputError
+from ..base.errors import ConflictError, InvalidInputError
+from ..base.type_aliases import AnyArray, Int64Array
 from ..objects.dataset import Dataset
-from ..type_aliases import AnyArray, Int64Array
 from .values import Values, joined_batches
 
 #: Blocks are whole chunks of at least this many bytes, so that a block is worth a read.

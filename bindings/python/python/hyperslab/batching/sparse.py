@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, InvalidInputError, UnsupportedError
-from ..extras import require
+from ..base.errors import CorruptError, InvalidInputError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray, Int64Array
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import AnyArray, Int64Array
 from .sources import MIN_BLOCK_BYTES, FileStamp, ranges
 from .values import Values
 

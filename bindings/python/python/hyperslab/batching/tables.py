@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
+from ..base.type_aliases import Int64Array
 from ..tables.table import Table
-from ..type_aliases import Int64Array
 from .sources import MIN_BLOCK_BYTES
 from .values import Values
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..type_aliases import AnyArray
+from ..base.type_aliases import AnyArray
 
 #: A numpy array, a `csr_array` of SciPy or a `pyarrow.ChunkedArray`; the first dimension counts rows.
 Values = Any

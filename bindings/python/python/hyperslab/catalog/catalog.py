@@ -11,16 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .. import _native
-from ..addresses import absolute, is_address, options_of, shown_address
-from ..arguments import check_choice, check_mode
-from ..errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
-from ..extras import require
-from ..file import FileSet
-from ..file import open as open_files
+from ..base.arguments import check_choice, check_mode
+from ..base.errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import Path, Paths
+from ..files.file import FileSet
+from ..files.file import open as open_files
 from ..joining.join import paths_of
 from ..joining.matching import LeftOut
-from ..sessions import session
-from ..type_aliases import Path, Paths
+from ..sources.addresses import absolute, is_address, options_of, shown_address
+from ..sources.sessions import session
 from .rows import SCHEMA, rows_of
 from .stamps import Listings, Stamp, of_opened, of_path
 

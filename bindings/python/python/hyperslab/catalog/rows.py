@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
+from ..base.errors import Error, UnsupportedError
 from ..dtypes import describe, is_plain, stored_dtype
-from ..errors import Error, UnsupportedError
-from ..file import File
+from ..files.file import File
 from ..objects.dataset import Dataset
 from .stamps import Stamp
 

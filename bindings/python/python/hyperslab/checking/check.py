@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import _native
-from ..addresses import is_address
-from ..arguments import check_mode
-from ..errors import UnsupportedError
-from ..sessions import session
-from ..type_aliases import Path
+from ..base.arguments import check_mode
+from ..base.errors import UnsupportedError
+from ..base.type_aliases import Path
+from ..sources.addresses import is_address
+from ..sources.sessions import session
 from .recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
 from .report import CheckReport, Finding
 from .space import DatasetStat, KindStat, SpaceAdvice, Stat

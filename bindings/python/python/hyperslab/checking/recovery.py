@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..visible import visible
+from ..base.visible import visible
 
 #: Rows that a page shows.
 _SHOWN = 1000

@@ -6,7 +6,7 @@ import html
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..visible import visible
+from ..base.visible import visible
 
 #: Findings that a page shows.
 _SHOWN = 1000

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..extras import require
+from ..base.extras import require
+from ..base.visible import visible
 from ..objects.plot import picture
-from ..visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,9 +9,9 @@ import sys
 import warnings
 from typing import NoReturn, TextIO
 
-from ..errors import Error, MissingExtraError
-from ..extras import require
-from ..profile import profile
+from ..base.errors import Error, MissingExtraError
+from ..base.extras import require
+from ..base.profile import profile
 from .stopping import stoppable
 
 

@@ -12,7 +12,7 @@ from rich.filesize import decimal
 
 import hyperslab as hs
 
-from ..visible import visible
+from ..base.visible import visible
 from .app import OPEN, AsJson, OutName, command
 from .grids import Column, print_facts_grid
 from .progress import reporting

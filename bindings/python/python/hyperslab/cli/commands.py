@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from ..errors import InternalError
+from ..base.errors import InternalError
 from .app import app, command
 from .menu import MENU, modules_of
 

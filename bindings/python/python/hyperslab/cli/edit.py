@@ -11,8 +11,8 @@ import typer
 
 import hyperslab as hs
 
+from ..base.visible import visible
 from ..exporting.plain_values import plain
-from ..visible import visible
 from .app import AsJson, command
 
 EditedName = Annotated[str, typer.Argument(metavar="FILE", help="The HDF5 or netCDF-4 file.")]

@@ -11,9 +11,9 @@ from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from ..base.visible import visible
 from ..values.cells import cell
 from ..values.python_values import python_values
-from ..visible import visible
 from .terminal import say, width
 
 #: Columns of text are at most this wide on a terminal; longer text is broken over lines.

@@ -13,11 +13,11 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from .. import model_contents
-from ..addresses import is_address
+from ..base.visible import visible
 from ..exporting.plain_values import plain
+from ..files import model_contents
 from ..objects import tree
-from ..visible import visible
+from ..sources.addresses import is_address
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
 from .terminal import has_style, say

@@ -18,11 +18,11 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from ..addresses import is_address, shown_address
 from ..exporting.formats import BINARY, STANDARD_OUTPUT, STREAMS, format_of
 from ..exporting.part_files import complete
 from ..exporting.plain_values import plain
 from ..exporting.rows import write_rows, write_stream
+from ..sources.addresses import is_address, shown_address
 from ..values.python_values import python_rows
 from .app import OPEN
 from .grids import print_grid

@@ -11,7 +11,7 @@ from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from ..counters import counters
+from ..base.counters import counters
 from .terminal import console
 
 PATIENCE_SECONDS = 1.0

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ..errors import InvalidInputError, IoError
-from ..extras import require
+from ..base.errors import InvalidInputError, IoError
+from ..base.extras import require
 from .app import command
 from .stopping import careful
 from .terminal import say

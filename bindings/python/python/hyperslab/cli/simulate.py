@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from .. import simulation
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..exporting.plain_values import plain
 from .app import AsJson, command
 from .terminal import say

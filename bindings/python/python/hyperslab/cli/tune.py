@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from ..errors import MissingFileError
+from ..base.errors import MissingFileError
 from ..exporting.plain_values import plain
 from ..tuning import Study, Tuned, run_study
 from ..tuning.pictures import profile_figure

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import InvalidInputError, IoError
-from ..extras import require
+from ..base.errors import InvalidInputError, IoError
+from ..base.extras import require
 from . import say_warning
 from .app import command
 from .terminal import say

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CorruptError, Error, InvalidInputError, UnsupportedError
-from ..file import File
-from ..file import open as open_file
+from ..base.errors import CorruptError, Error, InvalidInputError, UnsupportedError
+from ..base.type_aliases import Path
+from ..files.file import File
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
 from ..objects.group import Group
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..objects.node import Node
-from ..type_aliases import Path
 from .datatypes import are_same
 from .difference import Comparison, Difference, shown, value_text
 from .stored import StoredChunks

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..visible import visible
+from ..base.visible import visible
 from .values import ValueDifference
 
 #: Differences that a page shows.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import LimitExceededError
+from ..base.errors import LimitExceededError
 from ..objects.dataset import Dataset
 
 #: Bytes of each file that are compared at a time: they stay in the processor's cache.

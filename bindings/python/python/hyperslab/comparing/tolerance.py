@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..values.empty import Empty
 from ..values.references import Reference, RegionReference
 from ..values.regions import canonical

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LimitExceededError, UnsupportedError
+from ..base.errors import LimitExceededError, UnsupportedError
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
 from .tolerance import Tolerance, differing, distance

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import InvalidInputError, LimitExceededError, NotFoundError
-from ..extras import require
-from ..file import File, open
-from ..type_aliases import Paths
+from ..base.errors import InvalidInputError, LimitExceededError, NotFoundError
+from ..base.extras import require
+from ..base.type_aliases import Paths
+from ..files.file import File, open
 from .file_views import FileViews, NamedTable
 from .views import quoted
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
-from ..file import File
+from ..base.errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
+from ..files.file import File
 from ..models.grid_views import polygon_tables
 from ..tables.table import Table
 from .polygon_view import PolygonView

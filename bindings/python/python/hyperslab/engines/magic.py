@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from ..counters import counters
-from ..display.blocks import card, facts, grid, size
-from ..display.progress import Progress
-from ..errors import InvalidInputError
-from ..file import File
+from ..base.blocks import card, facts, grid, size
+from ..base.counters import counters
+from ..base.errors import InvalidInputError
+from ..base.progress import Progress
+from ..files.file import File
 from ..tables.table import Table
 from ..values.cells import cell
 from .sql import sql

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..batch_reader import BatchReader
-from ..errors import InvalidInputError, UnsupportedError
-from ..extras import require
-from ..file import File, open
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import Paths
+from ..files.file import File, open
 from ..tables.table import Table
-from ..type_aliases import Paths
+from ..values.batch_reader import BatchReader
 from .polars_predicate import pushed
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import interrupts
-from ..errors import InvalidInputError
-from ..file import File, open
+from ..base import interrupts
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Paths
+from ..files.file import File, open
 from ..tables.table import Table
-from ..type_aliases import Paths
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
 from .float_bounds import condition, one_table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from ..errors import Error
+from ..base.errors import Error
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..tables.arrow_dataset import ScanDataset

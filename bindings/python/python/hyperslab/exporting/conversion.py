@@ -8,12 +8,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .. import _native
-from ..arguments import check_choice
+from ..base.arguments import check_choice
+from ..base.errors import ConflictError, InvalidInputError
+from ..base.type_aliases import Path
 from ..comparing.diff import check_copy
-from ..errors import ConflictError, InvalidInputError
-from ..file import open as open_file
-from ..maintenance import repack
-from ..type_aliases import Path
+from ..files.file import open as open_file
+from ..maintenance.operations import repack
 
 #: Formats of files that are containers.
 _CONTAINERS = ("container", "netcdf_container")

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..values.python_values import python_rows
 from .plain_values import plain
 

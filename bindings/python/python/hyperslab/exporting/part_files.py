@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from .. import _native
-from ..addresses import is_address, options_of
-from ..errors import MissingFileError
+from ..base.errors import MissingFileError
+from ..sources.addresses import is_address, options_of
 
 #: The files that are being written: code that ends the process without unwinding the stack discards them.
 PARTS: set[_native.PartFile] = set()

@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..batch_reader import BatchReader
+from ..base.type_aliases import Path
 from ..tables.table import Table
-from ..type_aliases import Path
+from ..values.batch_reader import BatchReader
 from .formats import HDF5, NETCDF, STREAMS, format_of
 from .part_files import complete
 

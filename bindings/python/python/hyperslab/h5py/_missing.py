@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 
 
 def missing_from(module: str) -> Callable[[str], NoReturn]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import ObjectNotFoundError
+from ..base.errors import ObjectNotFoundError
 from ._missing import missing_from, unsupported
 from .h5s import SpaceID
 from .h5t import TypeID, of_description

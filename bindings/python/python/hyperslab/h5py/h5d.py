@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL

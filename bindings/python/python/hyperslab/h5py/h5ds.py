@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import READ_ONLY, InvalidInputError, ReadOnlyError
+from ..base.errors import READ_ONLY, InvalidInputError, ReadOnlyError
 from ._missing import missing_from
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..file import File
+from ..files.file import File
 from ..objects.dataset import Dataset
 
 

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..addresses import options_of
-from ..arguments import check_choice
+from ..base.arguments import check_choice
+from ..base.errors import Error, InvalidInputError, UnsupportedError
+from ..base.type_aliases import Paths
 from ..dtypes import is_plain, stored_dtype
-from ..errors import Error, InvalidInputError, UnsupportedError
-from ..file import File
+from ..files.file import File
 from ..objects import reading
 from ..objects.dataset import Dataset
-from ..sessions import session
-from ..type_aliases import Paths
+from ..sources.addresses import options_of
+from ..sources.sessions import session
 from .join import paths_of
 from .matching import LeftOut
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from ..arguments import check_choice
-from ..errors import InvalidInputError
-from ..type_aliases import Path
+from ..base.arguments import check_choice
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Path
 
 if TYPE_CHECKING:
-    from ..file import File
+    from ..files.file import File
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

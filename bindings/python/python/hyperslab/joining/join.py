@@ -9,15 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
-from ..addresses import has_magic, is_address, matching, options_of
-from ..arguments import check_mode
-from ..errors import InvalidInputError, MissingFileError, UnsupportedError
-from ..file import File
-from ..file import open as open_files
-from ..file_objects import JOINED_NAME, listed
-from ..natural_order import matching_paths
-from ..sessions import session
-from ..type_aliases import Path, Paths
+from ..base.arguments import check_mode
+from ..base.errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..base.natural_order import matching_paths
+from ..base.type_aliases import Path, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..sources.addresses import has_magic, is_address, matching, options_of
+from ..sources.file_objects import JOINED_NAME, listed
+from ..sources.sessions import session
 from .how import JoinOptions, how_of, shows_options
 from .master import write_master
 from .matching import Joined, LeftOut, common_folder

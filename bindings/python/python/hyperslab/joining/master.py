@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import _native
-from ..addresses import is_address
-from ..errors import InvalidInputError
-from ..file import File
+from ..base.errors import InvalidInputError
+from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
+from ..sources.addresses import is_address
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
 from ..writing.new_attributes import NewAttributes

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ConflictError, Error, InvalidInputError, UnsupportedError
-from ..file import File
+from ..base.errors import ConflictError, Error, InvalidInputError, UnsupportedError
+from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..objects.group import Group

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _native
-from ..arguments import check_mode
-from ..file import File
-from ..type_aliases import Path, Paths
+from ..base.arguments import check_mode
+from ..base.type_aliases import Path, Paths
+from ..files.file import File
 from .how import JoinOptions, shows_options
 from .join import check_target, joined_files, open_master
 from .matching import LeftOut

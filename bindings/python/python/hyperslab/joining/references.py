@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import UnsupportedError
-from ..file import File
+from ..base.errors import UnsupportedError
+from ..files.file import File
 from ..objects.dataset import Dataset
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference

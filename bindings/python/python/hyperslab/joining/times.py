@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConflictError
+from ..base.errors import ConflictError
 from ..netcdf.times import is_converted, nanoseconds_of
 from ..objects.dataset import Dataset
 from ..objects.node import Node

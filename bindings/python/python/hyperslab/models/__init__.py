@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model_view import ModelArray, ModelView, Problem
+from ..files.model_view import ModelArray, ModelView, Problem
 from . import anndata, cf, chombo, flash, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid, vtkhdf
 
 __all__ = [

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from ..errors import CorruptError, InvalidInputError, UnsupportedError
-from ..extras import require
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import CorruptError, InvalidInputError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray, Path, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.filters import check_filters
 from ..objects.group import Group
 from ..tables.table import Table
-from ..type_aliases import AnyArray, Path, Paths
 from ..values.empty import Empty
 from ..writing import new_file as writing
 from . import anndata_elements, anndata_writing, sparse_rows

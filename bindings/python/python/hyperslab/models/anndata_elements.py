@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import AnyArray
 
 
 def read_element(group: Group, encoding: str) -> Any:

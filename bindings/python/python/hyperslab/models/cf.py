@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import CorruptError, InvalidInputError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, Problem, required
-from ..type_aliases import Paths
+from ..base.errors import CorruptError, InvalidInputError, NotFoundError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, Problem, required
 from .cf_writing import create, write_observations
 
 __all__ = ["CellMethod", "Cf", "Flag", "Interval", "cell_methods", "create", "open", "write_observations"]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import check_choice
-from ..errors import InvalidInputError
+from ..base.arguments import check_choice
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Path
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
-from ..type_aliases import Path
 from ..values.netcdf_types import checked_name
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import InvalidInputError, NotFoundError
+from ..base.type_aliases import AnyArray, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..tables.table import Table
-from ..type_aliases import AnyArray, Paths
 
 __all__ = ["Chombo", "open"]
 

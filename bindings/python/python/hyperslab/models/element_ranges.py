@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 
 
 def checked_range(part: slice, count: int) -> tuple[int, int]:

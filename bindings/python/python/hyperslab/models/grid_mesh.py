@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..errors import CorruptError, InvalidInputError, NotFoundError
-from ..extras import require
-from ..model_view import ModelView
+from ..base.errors import CorruptError, InvalidInputError, NotFoundError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray
+from ..files.model_view import ModelView
 from ..tables.table import Table
-from ..type_aliases import AnyArray
 from . import grid_polygons, grid_topology
 from .grid_topology import lists_of
 

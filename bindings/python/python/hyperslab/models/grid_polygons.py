@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..type_aliases import AnyArray
+from ..base.type_aliases import AnyArray
 from .grid_topology import Lists
 
 #: Nodes nearer than this to a pole, in degrees, are at the pole, where every longitude is the same point.

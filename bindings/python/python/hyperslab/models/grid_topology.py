@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..errors import CorruptError
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError
+from ..base.type_aliases import AnyArray
 
 
 class Lists(NamedTuple):

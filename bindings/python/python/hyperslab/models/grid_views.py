@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..model_view import ModelView
+from ..files.model_view import ModelView
 from .grid_mesh import Mesh
 from .mpas import Mpas
 from .ugrid import Ugrid

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import InvalidInputError, NotFoundError
+from ..base.type_aliases import AnyArray, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..tables.table import Table
-from ..type_aliases import AnyArray, Paths
 from .h5block_writing import H5BlockWriter, create, plan, writer
 
 __all__ = ["H5Block", "H5BlockWriter", "create", "open", "plan", "writer"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
-from ..type_aliases import AnyArray, Path
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, Path
 from ..writing.parallel import Task, box
 from .step_parts import Box, Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan

@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import InvalidInputError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..tables.table import Table
-from ..type_aliases import Paths
 from .h5part_writing import H5PartWriter, create, plan, writer
 
 __all__ = ["H5Part", "H5PartWriter", "create", "open", "plan", "writer"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import InvalidInputError
-from ..type_aliases import Path
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Path
 from ..writing.parallel import Task
 from .step_parts import Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan

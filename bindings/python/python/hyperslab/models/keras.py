@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
-from ..type_aliases import AnyArray, Paths
+from ..base.errors import CorruptError, NotFoundError
+from ..base.type_aliases import AnyArray, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 
 __all__ = ["Keras", "open"]
 

@@ -6,12 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import ObjectNotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import ObjectNotFoundError
+from ..base.type_aliases import Path, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..objects.filters import check_filters
-from ..type_aliases import Path, Paths
 from ..writing import new_file as writing
 from . import matlab_writing
 from .matlab_objects import Reader

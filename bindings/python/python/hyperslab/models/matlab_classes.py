@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from .matlab_tables import items, numbers_of, table, timetable, truth
 from .matlab_values import MatlabObject
 
@@ -177,7 +177,7 @@ def _elements(values: Any) -> list[Any] | None:
 
 def import_pandas() -> None:
     """Checks that pandas is installed."""
-    from ..extras import require
+    from ..base.extras import require
 
     require("MATLAB's tables and categorical arrays", "pandas", "pandas")
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CorruptError
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError
+from ..base.type_aliases import AnyArray
 
 #: Values in one addition that are kept as arrays: a million entries of a dictionary cost more than the values.
 _MIN_BULK = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..type_aliases import AnyArray
+from ..base.type_aliases import AnyArray
 from .matlab_containers import Container
 from .matlab_subsystem import Subsystem
 

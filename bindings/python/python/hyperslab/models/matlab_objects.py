@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, dtypes, nonstandard_numbers
-from ..errors import CorruptError, Error, ObjectNotFoundError, UnsupportedError
+from .. import _native, dtypes
+from ..base import nonstandard_numbers
+from ..base.errors import CorruptError, Error, ObjectNotFoundError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..objects import attributes, reading
-from ..type_aliases import AnyArray
 from ..values.references import Reference
 from . import matlab_classes, matlab_values
 from .matlab_containers import Container, Elements, Values, as_array, distinct, squeezed, struct_of

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 
 #: First number of what refers to objects.
 TAG = 0xDD000000

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
-from ..extras import require
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray
 from .matlab_values import MatlabObject
 
 if TYPE_CHECKING:

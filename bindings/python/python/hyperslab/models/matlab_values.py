@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CorruptError
-from ..extras import require
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray
 
 if TYPE_CHECKING:
     import scipy.sparse

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
-from ..type_aliases import AnyArray
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 from ..values import dtype_encoding
 from ..values.new_references import NewReference
 from ..writing import new_file as writing

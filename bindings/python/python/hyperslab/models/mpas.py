@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
-from ..type_aliases import Paths
+from ..base.errors import NotFoundError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from .grid_mesh import Mesh, Names
 from .mpas_writing import Definition, define, neighbors_of_edges
 

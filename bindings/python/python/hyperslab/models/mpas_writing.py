@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
-from ..type_aliases import AnyArray
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 from .element_ranges import checked_range, task_regions, write_range
 
 #: Names of elements as they are in names of dimensions and of variables.

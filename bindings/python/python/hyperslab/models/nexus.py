@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CorruptError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import CorruptError, NotFoundError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..objects import plot
 from ..objects.dataset import Dataset
 from ..tables.table import Table
-from ..type_aliases import Paths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

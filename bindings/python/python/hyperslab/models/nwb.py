@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import NotFoundError, UnsupportedError
-from ..extras import require
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import NotFoundError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..tables.table import Table
-from ..type_aliases import AnyArray, Paths
 
 if TYPE_CHECKING:
     import pandas

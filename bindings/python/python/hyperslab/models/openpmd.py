@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import InvalidInputError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..tables.table import Table
-from ..type_aliases import Paths
 from .openpmd_records import Mesh, Patch, Record
 from .openpmd_writing import OpenPmdWriter, create, plan, writer
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError
-from ..type_aliases import AnyArray
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 from ..writing.parallel import box
 from .step_parts import Box, Part, numbers
 

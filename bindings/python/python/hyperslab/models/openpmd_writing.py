@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._native import __version__
-from ..arguments import check_choice, check_mode
-from ..errors import CancelledError, Error, InvalidInputError
-from ..type_aliases import Path
+from ..base.arguments import check_choice, check_mode
+from ..base.errors import CancelledError, Error, InvalidInputError
+from ..base.type_aliases import Path
 from ..writing.parallel import Task
 from .openpmd_records import Mesh, Parts, Patch, Record, Rows, checked, count, put_mesh, put_species
 from .step_parts import StepPart

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import CorruptError, NotFoundError, ObjectNotFoundError, UnsupportedError
-from ..extras import require
-from ..file import File
-from ..file import open as open_files
-from ..model_view import required
+from ..base.errors import CorruptError, NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import required
 from ..objects.group import Group
-from ..type_aliases import Paths
 from . import pandas_fixed, pandas_table
 from .pytables import PyTables, text
 

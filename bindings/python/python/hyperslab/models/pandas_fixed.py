@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
+from ..base.errors import CorruptError, UnsupportedError
 from ..objects.group import Group
 from .pandas_values import about, elements, encoding_of, index_of, plain, times
 from .pytables import PyTables, text

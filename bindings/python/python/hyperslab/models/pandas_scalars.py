@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 from .pickled_lists import Unpicklable, encoded_bytes, number
 
 #: Units of times by pandas' number of their resolution.

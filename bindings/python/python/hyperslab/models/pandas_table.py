@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import AnyArray
 from .pandas_values import MISSING, about, dates, encoding_of, index_of, plain, texts, times
 from .pytables import PyTables, text
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import AnyArray
 from .pandas_scalars import known, zone_of
 from .pickled_lists import Unpicklable, object_array
 from .pytables import PyTables, attribute, text

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, UnsupportedError
-from ..type_aliases import AnyArray
+from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 
 #: Opcodes that push their argument.
 _VALUES = {

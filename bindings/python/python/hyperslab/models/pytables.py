@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import CorruptError, NotFoundError, UnsupportedError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.errors import CorruptError, NotFoundError, UnsupportedError
+from ..base.type_aliases import Path, Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..sessions import session
-from ..type_aliases import Path, Paths
+from ..sources.sessions import session
 from ..values import dtype_encoding
 from .pickled_lists import parsed
 from .pytables_rows import encoded

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
-from ..type_aliases import AnyArray
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..values.dtype_encoding import has_fields, numpy_dtype
 
 

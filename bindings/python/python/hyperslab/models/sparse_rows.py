@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError
-from ..file import File
+from ..base.errors import CorruptError
+from ..base.type_aliases import AnyArray, Int64Array
+from ..files.file import File
 from ..objects.dataset import Dataset
-from ..type_aliases import AnyArray, Int64Array
 
 #: Values between rows that are read and dropped, because one more read would take longer.
 _MAX_GAP = 1 << 16

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ConflictError, InvalidInputError
-from ..type_aliases import AnyArray
+from ..base.errors import ConflictError, InvalidInputError
+from ..base.type_aliases import AnyArray
 
 #: Start and count along each dimension.
 Box = tuple[tuple[int, ...], tuple[int, ...]]

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import _native
-from ..errors import InvalidInputError
-from ..file import open as open_file
+from ..base.errors import InvalidInputError
+from ..files.file import open as open_file
 from ..objects.group import Group
 from ..writing import parallel
 from ..writing.parallel import Committed, WritePlan

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import mpi
-from ..errors import CancelledError, Error, InvalidInputError
+from ..base.errors import CancelledError, Error, InvalidInputError
 from ..writing.new_file import NewFile, NewGroup
 from ..writing.parallel import Task, WritePlan
 from .step_parts import StepPart, check_boxes, check_rows

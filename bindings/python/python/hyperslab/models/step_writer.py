@@ -8,8 +8,8 @@ from types import TracebackType
 from typing import Any
 
 from .. import mpi
-from ..arguments import check_choice, check_mode
-from ..errors import InvalidInputError
+from ..base.arguments import check_choice, check_mode
+from ..base.errors import InvalidInputError
 from ..objects.filters import check_filters
 from ..writing.new_file import create
 from ..writing.parallel import Task

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, Error, InvalidInputError, NotFoundError
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, Problem, required
-from ..type_aliases import Paths
+from ..base.errors import CorruptError, Error, InvalidInputError, NotFoundError
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, Problem, required
 from .grid_mesh import Mesh, Names
 from .grid_topology import lists_of
 from .ugrid_writing import Definition, define

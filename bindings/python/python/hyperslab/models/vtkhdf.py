@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..file import File
-from ..file import open as open_files
-from ..model_view import ModelView, required
+from ..base.type_aliases import Paths
+from ..files.file import File
+from ..files.file import open as open_files
+from ..files.model_view import ModelView, required
 from ..tables.table import Table
-from ..type_aliases import Paths
 
 __all__ = ["VtkHdf", "open"]
 

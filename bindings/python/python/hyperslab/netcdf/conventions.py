@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from . import times as netcdf_times
 from .variables import Contents, NetcdfVariable
 

@@ -10,8 +10,8 @@ import numpy as np
 from .. import _native
 from ..backends.backend import Changes
 from ..backends.reading import Reading
-from ..errors import InvalidInputError
-from ..file import File
+from ..base.errors import InvalidInputError
+from ..files.file import File
 from ..objects import scales
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype

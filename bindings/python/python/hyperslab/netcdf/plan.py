@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, NotFoundError, UnsupportedError
-from ..file import open as open_file
+from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
+from ..files.file import open as open_file
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, fixed_text

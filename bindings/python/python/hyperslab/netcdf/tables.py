@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..batch_reader import BatchReader
-from ..errors import InvalidInputError, UnsupportedError
-from ..type_aliases import Path
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Path
+from ..values.batch_reader import BatchReader
 from ..values.netcdf_types import DEFAULT_FILLS
 from .writing import NewNetcdf, create_netcdf
 

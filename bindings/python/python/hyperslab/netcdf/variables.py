@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type

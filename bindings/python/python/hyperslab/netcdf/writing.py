@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Path
 from ..objects.netcdf4_names import Netcdf4Names
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..objects.type_definitions import Make, TypeDefinitions
-from ..type_aliases import Path
 from ..values import dtype_encoding
 from ..values.netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, fixed_text, stored_type
 from ..writing.new_file import NewFile, NewGroup, extents, fill_of, filters_of, replaces

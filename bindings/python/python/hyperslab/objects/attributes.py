@@ -10,8 +10,8 @@ import numpy as np
 from .. import _native, dtypes
 from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
-from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
-from ..type_aliases import AttributeValue
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..base.type_aliases import AttributeValue
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
 from . import reading, stored_references

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import InvalidInputError, InvalidTypeError
+from ..base.errors import InvalidInputError, InvalidTypeError
 
 
 def parts(shape: tuple[int, ...], chunks: tuple[int, ...] | None, region: Any = None) -> Iterator[tuple[slice, ...]]:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import pyarrow as pa
 
-from .. import _native, dask_collections, dtypes
-from ..errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
-from ..type_aliases import Elements
+from .. import _native, dtypes
+from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
+from ..base.type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
 from ..values.references import RegionReference
-from . import chunk_iteration, html, mapped, plot, reading, value_views
+from . import chunk_iteration, dask_collections, html, mapped, plot, reading, value_views
 from .dataset_changes import DatasetChanges
 from .decoded_view import DecodedView
 from .foreign_names import DATASET_HINTS, with_hints

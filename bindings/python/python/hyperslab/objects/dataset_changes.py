@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import indexing_keys
-from ..errors import Error, InvalidInputError, InvalidTypeError
-from ..values import compounds, dtype_encoding
+from ..base.errors import Error, InvalidInputError, InvalidTypeError
+from ..values import compounds, dtype_encoding, indexing_keys
 from . import scales, stored_references
 from .stored_properties import StoredProperties
 from .string_padding import pad

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..values.decoded_times import times_of
 from .value_views import View
 

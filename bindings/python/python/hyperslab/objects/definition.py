@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
 from ..values.empty import Empty

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_choice
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.arguments import check_choice
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 #: Number, name, whether a chunk may skip it, and the parameters of a level.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _native
-from ..errors import NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import NotFoundError, ObjectNotFoundError, UnsupportedError
 from ..values.references import Reference
 from . import tree
 from .dataset import Dataset

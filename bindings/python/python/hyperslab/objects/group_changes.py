@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding, empty, times
 from . import definition, stored_references
 from .dataset import Dataset

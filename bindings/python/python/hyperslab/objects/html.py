@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..display.blocks import card, dim, facts, fold, grid, leaf, size, text
-from ..errors import Error
+from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
+from ..base.errors import Error
 from . import tree
 from .attributes import Attributes, shown
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native, dtypes
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import reading
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
 

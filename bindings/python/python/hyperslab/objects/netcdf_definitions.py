@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..extras import late
+from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
 from .netcdf4_names import Netcdf4Names
 from .netcdf_dimension import NetcdfDimension

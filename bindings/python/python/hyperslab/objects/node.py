@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .. import _native
 from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values.references import Reference
 from . import html, tree
 from .attributes import Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ObjectNotFoundError
+from ..base.errors import ObjectNotFoundError
 
 
 def path_text(path: object) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..errors import InvalidInputError
-from ..extras import require
+from ..base.errors import InvalidInputError
+from ..base.extras import require
 from . import plot_coastlines
 from .plot_axes import Coordinate, coordinate_of, edges_of, label_of, place, value_names
 from .plot_cells import Dataset, Extremes, Part, extremes, histogram

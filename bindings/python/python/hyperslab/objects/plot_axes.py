@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _native
-from ..batch_reader import BatchReader
-from ..errors import Error
+from ..base.errors import Error
+from ..values.batch_reader import BatchReader
 from .attributes import shown
 from .plot_cells import Array, Dataset
 

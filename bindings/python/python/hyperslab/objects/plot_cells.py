@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from .attributes import Attributes
 
 #: Maximum number of values read at a time.

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, MissingFileError
-from ..extras import require
+from ..base.errors import InvalidInputError, MissingFileError
+from ..base.extras import require
 from .plot_axes import Coordinate
 from .plot_cells import Array
 

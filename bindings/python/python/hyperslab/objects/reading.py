@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, indexing_keys, nonstandard_numbers
+from .. import _native
+from ..base import nonstandard_numbers
+from ..base.errors import InternalError, LimitExceededError
 from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
-from ..errors import InternalError, LimitExceededError
-from ..values import references, tagged_dtypes
+from ..values import indexing_keys, references, tagged_dtypes
 
 
 def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> np.ndarray[Any, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import references
 from ..values.new_references import selected_region
 from ..values.references import RegionReference

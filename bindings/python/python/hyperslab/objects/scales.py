@@ -6,7 +6,7 @@ import itertools
 import struct
 from typing import Any
 
-from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..values.references import Reference
 from .attributes import value_of
 from .stored_references import OBJECT, address_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidTypeError
+from ..base.errors import InvalidTypeError
 from ..values.regions import RegionSelection
 from .node import Node
 

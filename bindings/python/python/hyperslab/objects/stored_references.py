@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from .. import _native
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection

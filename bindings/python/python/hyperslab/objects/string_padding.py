@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 
 
 def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..type_aliases import AnyArray
+from ..base.type_aliases import AnyArray
 
 
 class TextView:

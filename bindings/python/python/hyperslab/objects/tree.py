@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..errors import Error
+from ..base.errors import Error
+from ..base.visible import visible
 from ..values.tagged_dtypes import element
-from ..visible import visible
 from .attributes import Attributes, shown
 
 #: Characters of a name, a link's target, a description or an attribute's value that are shown.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..values import conversion as value_conversion
 
 

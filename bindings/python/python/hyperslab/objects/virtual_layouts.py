@@ -6,9 +6,8 @@ import math
 import os
 from typing import Any
 
-from .. import indexing_keys
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
-from ..values import dtype_encoding
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..values import dtype_encoding, indexing_keys
 
 #: Start, stride, count and block of each dimension; `None` is all.
 Axes = list[list[int]] | None

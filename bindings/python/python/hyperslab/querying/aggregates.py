@@ -8,12 +8,13 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import _native, record_batches
-from ..arguments import check_choice
-from ..errors import InvalidInputError
+from .. import _native
+from ..base.arguments import check_choice
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, ColumnValue, Float64Array
 from ..tables.histogram import Histogram
 from ..tables.table import Number
-from ..type_aliases import AnyArray, ColumnValue, Float64Array
+from ..values import record_batches
 from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_variable, rising_edges
 from .quantiles import METHODS, interpolated
 from .results import HistogramBounds

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..type_aliases import Int64Array
+from ..base.type_aliases import Int64Array
 
 
 class Components(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
-from ..type_aliases import Float64Array
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import Float64Array
 
 #: A number of bins, their edges, or `adaptive:64`.
 Bins = int | str | Sequence[float] | np.ndarray[Any, Any]

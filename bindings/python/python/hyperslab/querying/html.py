@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display.blocks import card, code, dim, facts, fold, grid, text
+from ..base.blocks import card, code, dim, facts, fold, grid, text
 
 #: Characters of an explanation, and steps.
 MAX_EXPLANATION, MAX_STEPS = 4000, 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..type_aliases import AnyArray, Float64Array
+from ..base.type_aliases import AnyArray, Float64Array
 
 #: Methods of `Query.quantile`.
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")

@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 import numpy as np
 import pyarrow as pa
 
-from .. import _native, record_batches
-from ..addresses import absolute, is_address
-from ..arguments import check_count
-from ..batch_reader import BatchReader
-from ..errors import InvalidInputError
-from ..extras import require
-from ..file import open as open_files
+from .. import _native
+from ..base.arguments import check_count
+from ..base.errors import InvalidInputError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray, Int64Array, Path
+from ..files.file import open as open_files
 from ..objects.dataset import Dataset
 from ..objects.plot import picture
-from ..reopening import storage_options_of
-from ..sessions import session
-from ..sources import Files, Sources, holds_arrays, opened, short
+from ..sources.addresses import absolute, is_address
+from ..sources.reopening import storage_options_of
+from ..sources.sessions import session
 from ..tables.constants import Named, named_lists
 from ..tables.table import Split
-from ..type_aliases import AnyArray, Int64Array, Path
+from ..values import record_batches
 from ..values.arrays import from_arrays
+from ..values.batch_reader import BatchReader
 from . import html
 from .histogram_bins import Bins
 from .results import CountBounds, Step
+from .sources import Files, Sources, holds_arrays, opened, short
 from .structures import Structures
 
 if TYPE_CHECKING:

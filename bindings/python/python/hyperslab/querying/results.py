@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..type_aliases import Float64Array, Int64Array
+from ..base.type_aliases import Float64Array, Int64Array
 
 
 class Step(NamedTuple):

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..arguments import check_choice, check_count
-from ..errors import InvalidInputError, UnsupportedError
-from ..type_aliases import AnyArray, Int64Array
+from ..base.arguments import check_choice, check_count
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, Int64Array
 from .aggregates import Aggregates
 from .components import Components, grid_neighbors, labeled, mesh_neighbors
 from .trajectories import Trajectories

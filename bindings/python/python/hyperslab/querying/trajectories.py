@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast, overload
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InvalidInputError
-from ..extras import require
+from ..base.errors import InvalidInputError
+from ..base.extras import require
 from ..objects.plot import picture
 
 if TYPE_CHECKING:

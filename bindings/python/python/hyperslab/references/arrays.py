@@ -11,8 +11,8 @@ import numpy as np
 
 from .. import _native
 from ..backends.reading import Reading
+from ..base.errors import UnsupportedError
 from ..dtypes import describe, is_plain
-from ..errors import UnsupportedError
 from ..objects.dataset import Dataset
 from ..xarray.groups import Member, find_group, leave_out, members
 from ..xarray.opening import OpenedFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 
 #: Names of the compressors in Blosc's parameters.
 _BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import LimitExceededError, UnsupportedError
+from ..base.errors import LimitExceededError, UnsupportedError
 from ..objects.attributes import attributes_of
 from ..xarray.attributes import read_attributes
 from ..xarray.groups import MAX_OTHER_PATHS, find_group

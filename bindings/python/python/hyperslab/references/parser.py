@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
-from ..extras import require
-from ..file import _of_store
+from ..base.errors import InvalidInputError
+from ..base.extras import require
+from ..files.file import _of_store
 from ..objects.attributes import attributes_of
-from ..sessions import session
+from ..sources.sessions import session
 from ..xarray.attributes import read_attributes
 from ..xarray.groups import find_group
 from .arrays import Array, arrays_of, json_attributes

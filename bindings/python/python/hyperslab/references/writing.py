@@ -8,13 +8,13 @@ import os
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from ..addresses import is_address, options_of
-from ..arguments import check_mode
-from ..errors import ConflictError
-from ..extras import require
-from ..sessions import session
+from ..base.arguments import check_mode
+from ..base.errors import ConflictError
+from ..base.extras import require
+from ..base.type_aliases import Path
+from ..sources.addresses import is_address, options_of
+from ..sources.sessions import session
 from ..tuning.places import replace_text
-from ..type_aliases import Path
 
 
 class References(NamedTuple):

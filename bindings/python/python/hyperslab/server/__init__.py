@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..extras import require
+from ..base.extras import require
 
 require("The server", "serve", "duckdb", "google.protobuf", "pyarrow.flight")
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
+from ..base.errors import InvalidInputError, NotFoundError
+from ..base.extras import require
 from ..engines.file_views import NamedTable
 from ..engines.views import View, quoted
-from ..errors import InvalidInputError, NotFoundError
-from ..extras import require
 from .failures import invalid
 from .files import SchemaFile
 from .statements import CATALOG, Statement, parse

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as flight
 
-from ..errors import CancelledError, Error, ErrorKind
-from ..visible import visible
+from ..base.errors import CancelledError, Error, ErrorKind
+from ..base.visible import visible
 
 #: Characters of a message that are sent: headers of HTTP/2 have limits.
 _MAX_MESSAGE = 1000

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ..base.errors import InvalidInputError, MissingFileError, NotFoundError
+from ..base.inside import path_inside
+from ..base.stamps import stamp_of
 from ..engines.file_views import FileViews, NamedTable
-from ..errors import InvalidInputError, MissingFileError, NotFoundError
-from ..file import File
-from ..file import open as open_file
-from ..folders import files_below, is_shown
-from ..serving.inside import path_inside
-from ..serving.stamps import stamp_of
+from ..files.file import File
+from ..files.file import open as open_file
+from ..sources.folders import files_below, is_shown
 
 #: Files that are kept open.
 _OPEN = 64

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import Error
+from ..base.errors import Error
 from . import sql_info
 from .files import Files
 from .limits import Limits

@@ -10,9 +10,9 @@ import typing
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from ..arguments import unknown_choice
-from ..errors import InvalidInputError, MissingFileError
-from ..extras import require
+from ..base.arguments import unknown_choice
+from ..base.errors import InvalidInputError, MissingFileError
+from ..base.extras import require
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from .documents import build, quantity, read
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "machines"

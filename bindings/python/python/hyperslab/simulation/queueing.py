@@ -6,7 +6,7 @@ import heapq
 import random
 from typing import TYPE_CHECKING, Any
 
-from ..extras import require
+from ..base.extras import require
 
 if TYPE_CHECKING:
     import simpy

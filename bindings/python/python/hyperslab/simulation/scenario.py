@@ -7,8 +7,8 @@ import pathlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..arguments import unknown_choice
-from ..errors import InvalidInputError
+from ..base.arguments import unknown_choice
+from ..base.errors import InvalidInputError
 from .documents import build, read
 from .machine import Machine
 from .object_metadata import MetadataScenario

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from .documents import choice, quantity
 from .machine import Machine
 from .outcome import Outcome

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from .. import _native
-from ..batch_reader import BatchReader, own_errors
-from ..errors import NotFoundError
+from ..base.errors import NotFoundError
+from ..values.batch_reader import BatchReader, own_errors
 from .scan_request import ScanRequest
 
 METADATA_COLUMNS = ("_row", "_file")

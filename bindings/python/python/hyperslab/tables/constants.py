@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from ..objects.dataset import Dataset
 
 #: A name, what its values are, and the values: what the core takes.

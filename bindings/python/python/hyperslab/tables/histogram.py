@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..display.blocks import card, dim, facts, fold, grid, leaf, text
-from ..type_aliases import AnyArray, Float64Array
+from ..base.blocks import card, dim, facts, fold, grid, leaf, text
+from ..base.type_aliases import AnyArray, Float64Array
 
 #: Bins of a drawn histogram along each dimension.
 MAX_BINS = 100

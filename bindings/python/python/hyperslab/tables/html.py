@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from ..display.blocks import card, code, dim, facts, fold, grid, leaf, text
-from ..errors import Error
+from ..base.blocks import card, code, dim, facts, fold, grid, leaf, text
+from ..base.errors import Error
 from ..values.cells import cell
 from ..values.python_values import python_values
 

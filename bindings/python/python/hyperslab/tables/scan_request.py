@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from .. import _native
-from ..arguments import check_count
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.arguments import check_count
+from ..base.errors import InvalidInputError, UnsupportedError
 from .constants import named_lists
 
 

@@ -11,15 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
-from ..arguments import check_count
-from ..batch_reader import BatchReader
-from ..dask_collections import data_frame
-from ..errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
-from ..extras import importing, late, require
-from ..reopening import storage_options_of
-from ..sessions import session
-from ..storage import StorageLayout
-from ..type_aliases import Path
+from ..base.arguments import check_count
+from ..base.errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..base.extras import importing, late, require
+from ..base.type_aliases import Path
+from ..objects.dask_collections import data_frame
+from ..sources.reopening import storage_options_of
+from ..sources.sessions import session
+from ..sources.storage import StorageLayout
+from ..values.batch_reader import BatchReader
 from . import html
 from .histogram import Histogram
 from .scan_request import ScanRequest

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..file import open as open_file
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..writing.new_file import create
 from ..writing.parallel import WritePlan

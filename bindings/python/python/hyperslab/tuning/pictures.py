@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, MissingFileError
-from ..extras import require
-from ..type_aliases import Path
+from ..base.errors import InvalidInputError, MissingFileError
+from ..base.extras import require
+from ..base.type_aliases import Path
 from .model import Model, predictions
 from .points import KINDS, Point
 

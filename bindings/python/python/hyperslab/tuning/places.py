@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _native
-from ..errors import IoError
+from ..base.errors import IoError
 
 
 @contextlib.contextmanager

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .. import _native
-from ..errors import InvalidInputError, IoError
-from ..storage import storage_layout
-from ..type_aliases import Path
+from ..base.errors import InvalidInputError, IoError
+from ..base.type_aliases import Path
+from ..sources.storage import storage_layout
 from . import checks
 from .machine import cores
 from .model import Model, fit

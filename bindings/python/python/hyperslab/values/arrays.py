@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import _native
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from . import dtype_encoding
 
 #: Bytes of a block of an array that has no chunks of its own.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..base.errors import UnsupportedError
 from . import dtype_encoding, empty, new_references
 from .empty import Empty
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..visible import visible
+from ..base.visible import visible
 
 
 def cell(value: Any, type: pa.DataType) -> str:

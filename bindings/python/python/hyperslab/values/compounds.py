@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 
 #: Offset and length in bytes of each part of an element that is written; `None` is all of it.
 Parts = list[tuple[int, int]] | None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidTypeError
+from ..base.errors import InvalidInputError, InvalidTypeError
 
 
 def converted(values: Any, wanted: np.dtype[Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 
 _NANOSECONDS = {
     "nanosecond": 1,
@@ -79,7 +79,7 @@ class Times:
         return out
 
     def _dates(self, numbers: np.ndarray[Any, Any], is_missing: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        from ..extras import require
+        from ..base.extras import require
 
         require("decoded", "times", "cftime")
         import cftime

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from . import compounds, narrow_integers, new_references
 
 Datatype = dict[str, Any]

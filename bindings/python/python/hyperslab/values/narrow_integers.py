@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidTypeError
+from ..base.errors import InvalidInputError, InvalidTypeError
 
 
 def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from . import compounds, dtype_encoding
 
 #: What netCDF has where nothing was written, by numpy's name of the type.

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native, indexing_keys
-from ..errors import InvalidInputError, UnsupportedError
+from .. import _native
+from ..base.errors import InvalidInputError, UnsupportedError
+from . import indexing_keys
 from .described import DescribedType
 from .regions import RegionSelection
 

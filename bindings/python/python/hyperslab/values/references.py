@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 from . import new_references
 from .regions import RegionSelection
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 
 _UNITS = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 #: Units that are stored as others; all of their dates are whole days.

@@ -11,7 +11,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ..errors import Error
+from ..base.errors import Error
 from .encoding import json_bytes
 from .requests import Refused
 from .shown import Shown, status_of

@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..batch_reader import BatchReader
-from ..errors import CancelledError, Error
+from ..base.errors import CancelledError, Error
 from ..exporting.plain_values import plain
 from ..querying.query import Query, query
+from ..values.batch_reader import BatchReader
 from ..values.python_values import python_values
 from .requests import Refused
 from .watching import Watch

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Error
+from ..base.errors import Error
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of
 from .downsampling import MAX_COORDINATE_VALUES

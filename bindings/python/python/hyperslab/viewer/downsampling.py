@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CorruptError, Error
+from ..base.errors import CorruptError, Error
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of, label_of
 from ..objects.plot_cells import packing

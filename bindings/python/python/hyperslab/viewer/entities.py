@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import h5py
-from ..errors import ConflictError, Error
+from ..base.errors import ConflictError, Error
 from ..h5py import h5t
 from . import paging
 from .requests import Refused, shown_type

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..errors import InternalError
-from ..model_view import ModelView
+from ..base.errors import InternalError
+from ..files.model_view import ModelView
 from ..objects.attributes import shown
 from ..objects.plot_axes import Coordinate, edges_of
 from .requests import Refused

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import Error
+from ..base.errors import Error
 from ..models.grid_mesh import Mesh
 from ..objects.attributes import shown
 from ..objects.dataset import Dataset

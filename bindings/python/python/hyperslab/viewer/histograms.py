@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Error, InvalidInputError
+from ..base.errors import Error, InvalidInputError
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of
 from ..objects.plot_cells import decoded

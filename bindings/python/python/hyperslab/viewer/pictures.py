@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..errors import Error
-from ..extras import require
-from ..file import File
-from ..model_view import ModelView
+from ..base.errors import Error
+from ..base.extras import require
+from ..files.file import File
+from ..files.model_view import ModelView
 from ..models import mpas, nexus, ugrid
 from ..objects import plot
 from ..objects.dataset import Dataset

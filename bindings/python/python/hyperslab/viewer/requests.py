@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..arguments import unknown_choice
+from ..base.arguments import unknown_choice
 
 #: A member of a selection: an index, or a range with a step.
 Member = int | slice

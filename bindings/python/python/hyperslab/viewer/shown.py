@@ -8,15 +8,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-from .. import file as files
 from .. import h5py
-from ..addresses import has_magic, is_address, matching
-from ..errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
-from ..file import File
-from ..folders import files_below, is_container, is_hdf5
-from ..serving.inside import path_inside
-from ..serving.stamps import Stamp, stamp_of
-from ..sessions import session
+from ..base.errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
+from ..base.inside import path_inside
+from ..base.stamps import Stamp, stamp_of
+from ..files import file as files
+from ..files.file import File
+from ..sources.addresses import has_magic, is_address, matching
+from ..sources.folders import files_below, is_container, is_hdf5
+from ..sources.sessions import session
 from .requests import Refused
 
 #: Files that are kept open.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ..errors import Error, NotFoundError
+from ..base.errors import Error, NotFoundError
 from .conditions import MAX_ROWS, shown_table
 from .requests import Refused
 from .shown import Shown

@@ -6,9 +6,9 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 from .. import _native
-from ..errors import ObjectNotFoundError
+from ..base.errors import ObjectNotFoundError
+from ..base.type_aliases import AttributeValue
 from ..objects import attributes
-from ..type_aliases import AttributeValue
 from ..values import attribute_encoding, dtype_encoding, empty, new_references
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, indexing_keys
-from ..errors import InvalidInputError, InvalidTypeError
+from .. import dtypes
+from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import Elements
 from ..objects import filters, reading
 from ..objects.dataset_changes import broadcast
 from ..objects.text_view import TextView
-from ..type_aliases import Elements
-from ..values import compounds, dtype_encoding, new_references, tagged_dtypes, times
+from ..values import compounds, dtype_encoding, indexing_keys, new_references, tagged_dtypes, times
 from ..values.empty import Empty
 from ..values.new_references import NewReference
 from .new_attributes import NewAttributes

@@ -9,14 +9,14 @@ from types import TracebackType
 from typing import Any
 
 from .. import _native
-from ..addresses import is_address, options_of, shown_address
-from ..arguments import check_choice, wrong_mode
 from ..backends import unclosed
-from ..errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..base.arguments import check_choice, wrong_mode
+from ..base.errors import InvalidInputError, MissingFileError, UnsupportedError
+from ..base.type_aliases import Path
 from ..objects.filters import filters_of
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..objects.virtual_layouts import VirtualLayout, VirtualSource
-from ..type_aliases import Path
+from ..sources.addresses import is_address, options_of, shown_address
 from ..values.dtype_encoding import extents, fill_of
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from .new_attributes import NewAttributes

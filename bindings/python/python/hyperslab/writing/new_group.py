@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..objects import definition
 from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
 from ..objects.virtual_layouts import VirtualLayout

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, ItemsView, Iterator, MutableMapping, ValuesView
 from typing import Any, TypeVar
 
-from ..errors import InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..values.new_references import NewReference
 from .new_dataset import NewDataset

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CancelledError, InvalidInputError
+from ..base.errors import CancelledError, InvalidInputError
 from .collecting import row_form, runs, window_rows
 
 #: Bytes of rows that a process keeps before it joins a round: they fit into the processor's caches, and rounds cost little next to them.

@@ -6,13 +6,13 @@ import os
 import time
 from typing import Any
 
-from .. import file
-from ..addresses import is_address
-from ..arguments import check_mode
 from ..backends.editing import Editing
-from ..errors import ConflictError, InvalidInputError, UnsupportedError
-from ..range_readers import is_file
-from ..sessions import session
+from ..base.arguments import check_mode
+from ..base.errors import ConflictError, InvalidInputError, UnsupportedError
+from ..files import file
+from ..sources.addresses import is_address
+from ..sources.range_readers import is_file
+from ..sources.sessions import session
 from .new_file import create
 
 #: Seconds between attempts to open a file that another program has open.

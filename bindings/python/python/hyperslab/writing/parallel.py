@@ -12,14 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .. import _native, indexing_keys
-from ..addresses import options_of
-from ..arguments import check_mode
+from .. import _native
 from ..backends import unclosed
-from ..display.blocks import card, facts, text
-from ..errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
-from ..type_aliases import Path
-from ..values import dtype_encoding, new_references
+from ..base.arguments import check_mode
+from ..base.blocks import card, facts, text
+from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..base.type_aliases import Path
+from ..sources.addresses import options_of
+from ..values import dtype_encoding, indexing_keys, new_references
 from .new_file import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
 
 

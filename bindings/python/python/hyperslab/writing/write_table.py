@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from .. import dtypes
-from ..addresses import is_address, shown_address
-from ..arguments import check_choice, check_mode
-from ..batch_reader import BatchReader
-from ..errors import InvalidInputError, NotFoundError, UnsupportedError
-from ..file import open as open_file
+from ..base.arguments import check_choice, check_mode
+from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
+from ..base.type_aliases import Path
+from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..type_aliases import Path
+from ..sources.addresses import is_address, shown_address
 from ..values import dtype_encoding
+from ..values.batch_reader import BatchReader
 from .new_file import NewDataset, NewFile, NewGroup, create
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}

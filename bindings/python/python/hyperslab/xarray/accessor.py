@@ -7,13 +7,13 @@ from typing import Any
 
 import xarray
 
-from ..errors import InvalidInputError
-from ..extras import importing
-from ..file import File
-from ..file import open as open_files
-from ..file_objects import CONTENT_NAME
+from ..base.errors import InvalidInputError
+from ..base.extras import importing
+from ..base.type_aliases import Path
+from ..files.file import File
+from ..files.file import open as open_files
+from ..sources.file_objects import CONTENT_NAME
 from ..tables.table import Table
-from ..type_aliases import Path
 from .writing import to_netcdf
 
 #: Variables that `load` reads side by side. Each read uses all cores, too.

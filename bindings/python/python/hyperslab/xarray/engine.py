@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
 
-from ..addresses import options_of, shown_address
-from ..arguments import check_choice
-from ..file_objects import CONTENT_NAME
-from ..range_readers import Opened
+from ..base.arguments import check_choice
+from ..sources.addresses import options_of, shown_address
+from ..sources.file_objects import CONTENT_NAME
+from ..sources.range_readers import Opened
 from .accessor import HyperslabAccessor as HyperslabAccessor
 from .groups import normalized, subgroups
 from .opening import ContentManager, ReaderManager, open_path, path_or_content

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from .. import _native
-from ..errors import Error, InvalidTypeError, LimitExceededError, NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import Error, InvalidTypeError, LimitExceededError, NotFoundError, ObjectNotFoundError, UnsupportedError
 
 #: Groups appear at each of their paths. They may have any number: groups that share members double it with each level.
 MAX_OTHER_PATHS = 1000

@@ -13,7 +13,7 @@ from xarray import Variable
 from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
-from ..file import File
+from ..files.file import File
 from ..joining.how import How
 from ..joining.matching import Joined
 from ..objects.dataset import Dataset

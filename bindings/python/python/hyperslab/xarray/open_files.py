@@ -7,9 +7,9 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..addresses import is_address
-from ..errors import ConflictError
-from ..sessions import session
+from ..base.errors import ConflictError
+from ..sources.addresses import is_address
+from ..sources.sessions import session
 from .opening import FileVersion, OpenedFile
 
 #: Files that are opened in parallel at a time.

@@ -6,15 +6,16 @@ import os
 import threading
 from typing import Any, NamedTuple
 
-from .. import _native, file_objects
-from ..addresses import absolute
+from .. import _native
 from ..backends.reading import Reading
-from ..errors import ConflictError, InvalidTypeError
-from ..file import local_path
-from ..file_objects import CONTENT_NAME
+from ..base.errors import ConflictError, InvalidTypeError
+from ..files.file import local_path
 from ..objects.dataset import Dataset
-from ..range_readers import Opened, is_file
-from ..sessions import session
+from ..sources import file_objects
+from ..sources.addresses import absolute
+from ..sources.file_objects import CONTENT_NAME
+from ..sources.range_readers import Opened, is_file
+from ..sources.sessions import session
 
 
 class FileVersion(NamedTuple):

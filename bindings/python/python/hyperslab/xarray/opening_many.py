@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..addresses import absolute
-from ..errors import InvalidInputError, MissingFileError
-from ..extras import require
-from ..file import local_path
-from ..file_objects import listed
+from ..base.errors import InvalidInputError, MissingFileError
+from ..base.extras import require
+from ..base.type_aliases import Paths
+from ..files.file import local_path
 from ..joining.how import how_of
 from ..joining.join import paths_of
-from ..type_aliases import Paths
+from ..sources.addresses import absolute
+from ..sources.file_objects import listed
 from .groups import normalized
 
 if TYPE_CHECKING:

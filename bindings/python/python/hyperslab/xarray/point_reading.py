@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..base.errors import InvalidInputError
 
 #: If all combinations of the points' indexes are at most this many times the points, they are read at once.
 _MAX_PRODUCT = 4

@@ -12,8 +12,8 @@ from xarray import Variable
 from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
+from ..base.errors import ConflictError, Error, InternalError, UnsupportedError
 from ..dtypes import stored_dtype, value_dtype
-from ..errors import ConflictError, Error, InternalError, UnsupportedError
 from ..objects.attributes import attributes_of
 from .array import HyperslabArray
 from .attributes import read_attributes

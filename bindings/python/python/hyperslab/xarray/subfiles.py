@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CancelledError, InvalidInputError
+from ..base.errors import CancelledError, InvalidInputError
 from ..netcdf.plan import NetcdfPlan, NetcdfTask
 
 #: Variables up to this size go into the master, as long as all of them together stay below the second limit.

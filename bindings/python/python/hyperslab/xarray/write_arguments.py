@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
 if TYPE_CHECKING:
     import xarray

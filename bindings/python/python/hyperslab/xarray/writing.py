@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.type_aliases import Path
 from ..netcdf.plan import NetcdfPlan
 from ..netcdf.writing import NetcdfGroup, create_netcdf
-from ..type_aliases import Path
 from ..writing.new_file import filters_of, unknown_mode
 from . import write_arguments
 from .subfiles import Subfiles

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import Error, InvalidInputError, MissingFileError
-from ...file import open as open_file
+from ...base.errors import Error, InvalidInputError, MissingFileError
+from ...files.file import open as open_file
 from ...objects.node import Node
 from ...values.empty import Empty
 from .._objects import ObjectID

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ... import _native, file
-from ...arguments import wrong_mode
+from ... import _native
 from ...backends.backend import Backend
-from ...errors import InvalidInputError, UnsupportedError
+from ...base.arguments import wrong_mode
+from ...base.errors import InvalidInputError, UnsupportedError
+from ...files import file
 from ...writing.new_file import create
 from ...writing.opening import editing_of, is_existing
 from .. import h5f

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import NotFoundError
+from ...base.errors import NotFoundError
 from ...objects import group
 from ...objects.links import ExternalLink, HardLink, SoftLink
 from ...objects.paths import path_text

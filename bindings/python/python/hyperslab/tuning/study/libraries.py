@@ -13,7 +13,7 @@ import numpy as np
 
 import hyperslab as hs
 
-from ...errors import InvalidInputError
+from ...base.errors import InvalidInputError
 from .cases import COLUMNS, ROW_BYTES, Case
 
 #: Called with the first and last row of a transfer; reads or writes it.

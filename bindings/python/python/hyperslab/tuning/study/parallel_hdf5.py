@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InvalidInputError
+from ...base.errors import InvalidInputError
 from .cases import Case
 from .libraries import forget, values
 

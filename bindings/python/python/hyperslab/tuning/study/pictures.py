@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...extras import require
+from ...base.extras import require
 from .cases import EXPERIMENTS, LIBRARIES, Case
 from .report import Result, size_text
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _native
-from ...errors import InvalidInputError, IoError
-from ...storage import storage_layout
-from ...type_aliases import Path
+from ...base.errors import InvalidInputError, IoError
+from ...base.type_aliases import Path
+from ...sources.storage import storage_layout
 from ..places import replace_file, workplace
 from .cases import ROW_BYTES, Case, cases
 from .libraries import missing

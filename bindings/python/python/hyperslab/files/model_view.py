@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from . import _native, model_contents
-from .errors import InternalError, InvalidInputError
-from .tables.table import Table
+from .. import _native
+from ..base.errors import InternalError, InvalidInputError
+from ..tables.table import Table
+from . import model_contents
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import CorruptError, LimitExceededError
+from ..base.errors import CorruptError, LimitExceededError
 
 #: What describes all arrays, and how many chunks a file of Parquet has.
 METADATA = ".zmetadata"

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from . import _native, record_batches
-from .errors import InvalidInputError
-from .extras import require
+from .. import _native
+from ..base.errors import InvalidInputError
+from ..base.extras import require
+from . import record_batches
 
 if TYPE_CHECKING:
     import pandas

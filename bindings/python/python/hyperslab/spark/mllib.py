@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InvalidInputError, UnsupportedError
-from .type_aliases import AnyArray
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext

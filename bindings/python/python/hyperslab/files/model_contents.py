@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from .display.blocks import card, dim, facts, fold, grid, leaf, text
-from .errors import Error
-from .tables.table import Table
-from .visible import visible
+from ..base.blocks import card, dim, facts, fold, grid, leaf, text
+from ..base.errors import Error
+from ..base.visible import visible
+from ..tables.table import Table
 
 #: Tables and arrays, and columns of one table, that are shown to people.
 MAX_SHOWN, MAX_COLUMNS = 20, 12

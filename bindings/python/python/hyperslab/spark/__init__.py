@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from . import indexes
-from .errors import InvalidInputError, NotFoundError, UnsupportedError
-from .extras import require
-from .indexes import Indexed
-from .querying.query import Query, query_of_absolute_paths
-from .sources import Files
-from .tables.table import Split
-from .type_aliases import Path
+from .. import indexes
+from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
+from ..base.extras import require
+from ..base.type_aliases import Path
+from ..indexes import Indexed
+from ..querying.query import Query, query_of_absolute_paths
+from ..querying.sources import Files
+from ..tables.table import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -8,9 +8,9 @@ import os
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
+from ..base.errors import InvalidTypeError, IoError
+from ..base.natural_order import natural_key
 from . import range_readers
-from .errors import InvalidTypeError, IoError
-from .natural_order import natural_key
 
 #: What content is called in messages.
 CONTENT_NAME = "<bytes>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from ..visible import visible
+from .visible import visible
 
 #: Characters of a value, a name or a text that are shown.
 MAX_CHARS = 200

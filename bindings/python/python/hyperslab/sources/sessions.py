@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from . import _native
+from .. import _native
 
 
 @functools.lru_cache(maxsize=16)

@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
-from . import _native
+from .. import _native
 from .type_aliases import Path
 
 

@@ -10,29 +10,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from . import _native, range_readers
-from .addresses import has_magic, is_address, matching, options_of
-from .arguments import check_choice
-from .backends.backend import Backend
-from .backends.reading import Reading
-from .errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
-from .extras import late
-from .file_objects import CONTENT_NAME, listed, path_or_content
-from .folders import files_below, is_container, missing
+from .. import _native
+from ..backends.backend import Backend
+from ..backends.reading import Reading
+from ..base.arguments import check_choice
+from ..base.errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
+from ..base.extras import late
+from ..base.natural_order import matching_paths, natural_key
+from ..base.type_aliases import Path, Paths
+from ..objects import html, tree
+from ..objects.attributes import Attributes
+from ..objects.group import Group, Member, Result
+from ..objects.group_views import Names
+from ..objects.kept import kept
+from ..objects.node import Node
+from ..sources import range_readers
+from ..sources.addresses import has_magic, is_address, matching, options_of
+from ..sources.file_objects import CONTENT_NAME, listed, path_or_content
+from ..sources.folders import files_below, is_container, missing
+from ..sources.reference_folders import document, is_folder_of_references
+from ..sources.reopening import reduced
+from ..sources.sessions import session
+from ..tables.table import Table
+from ..values.references import Reference
 from .model_view import ModelView, recognized
-from .natural_order import matching_paths, natural_key
-from .objects import html, tree
-from .objects.attributes import Attributes
-from .objects.group import Group, Member, Result
-from .objects.group_views import Names
-from .objects.kept import kept
-from .objects.node import Node
-from .reference_folders import document, is_folder_of_references
-from .reopening import reduced
-from .sessions import session
-from .tables.table import Table
-from .type_aliases import Path, Paths
-from .values.references import Reference
 
 if TYPE_CHECKING:
     import duckdb

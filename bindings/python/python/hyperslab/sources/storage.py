@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import NamedTuple
 
-from . import _native
-from .type_aliases import Path
+from .. import _native
+from ..base.type_aliases import Path
 
 #: File systems that many machines write to through many servers.
 _PARALLEL = ("lustre", "gpfs", "beegfs", "ceph", "orangefs", "panfs", "wekafs")

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from . import _native
-from .errors import InvalidInputError
-from .natural_order import natural_key
+from .. import _native
+from ..base.errors import InvalidInputError
+from ..base.natural_order import natural_key
 
 #: Options of a store as a session takes them.
 Options: TypeAlias = tuple[tuple[str, str], ...]

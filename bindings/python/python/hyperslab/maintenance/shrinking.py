@@ -10,8 +10,8 @@ import shutil
 from collections.abc import Callable
 
 from .. import _native
-from ..errors import ConflictError, InvalidInputError
-from ..sessions import session
+from ..base.errors import ConflictError, InvalidInputError
+from ..sources.sessions import session
 
 
 def shrink(path: str, copy: Callable[[str, str], int], dry_run: bool = False) -> int:

@@ -8,7 +8,7 @@ import itertools
 import os
 from collections.abc import Iterator
 
-from .errors import Error, IoError, MissingFileError
+from ..base.errors import Error, IoError, MissingFileError
 
 #: Where a file of HDF5 may have its signature: at the beginning, or behind a user block (MATLAB's has 512 bytes).
 _SIGNATURE, _PLACES = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)

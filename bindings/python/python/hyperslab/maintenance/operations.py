@@ -7,17 +7,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import _native
-from .addresses import is_address, options_of
-from .arguments import check_mode
-from .backends import shrinking
-from .comparing.diff import check_copy
-from .errors import InvalidInputError, UnsupportedError
-from .file import open as open_file
-from .objects.dataset import Dataset
-from .objects.filters import check_filters, compression_of, filters_of
-from .objects.links import HardLink
-from .type_aliases import Path
+from .. import _native
+from ..base.arguments import check_mode
+from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Path
+from ..comparing.diff import check_copy
+from ..files.file import open as open_file
+from ..objects.dataset import Dataset
+from ..objects.filters import check_filters, compression_of, filters_of
+from ..objects.links import HardLink
+from ..sources.addresses import is_address, options_of
+from . import shrinking
 
 #: Bytes of values after which a copy that can be resumed is noted.
 _CHECKPOINT_BYTES = 256 << 20

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import InvalidInputError, InvalidTypeError
+from ..base.errors import InvalidInputError, InvalidTypeError
 
 
 class Selected(NamedTuple):

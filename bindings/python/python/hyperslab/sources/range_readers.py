@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
-from . import _native
+from .. import _native
+from ..base.errors import Error, InvalidTypeError, IoError, remember_cause
 from .addresses import shown_address
-from .errors import Error, InvalidTypeError, IoError, remember_cause
 
 #: File objects of at most this many bytes are read whole when they are opened.
 MAX_WHOLE_BYTES = 1 << 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from . import _native
+from .. import _native
 
 
 class Counters(NamedTuple):

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 
-from . import _native
-from .errors import InvalidInputError, MissingFileError
-from .file import File, FileSet
-from .file import open as open_files
-from .natural_order import natural_key
-from .sessions import session
-from .type_aliases import Path, Paths
-from .values.arrays import from_arrays
+from .. import _native
+from ..base.errors import InvalidInputError, MissingFileError
+from ..base.natural_order import natural_key
+from ..base.type_aliases import Path, Paths
+from ..files.file import File, FileSet
+from ..files.file import open as open_files
+from ..sources.sessions import session
+from ..values.arrays import from_arrays
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
 Files: TypeAlias = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from .extras import require
+from ..base.extras import require
 
 if TYPE_CHECKING:
     import dask.array

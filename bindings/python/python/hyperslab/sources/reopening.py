@@ -7,9 +7,9 @@ import weakref
 from collections.abc import Iterable
 from typing import Any, TypeAlias, cast
 
-from . import _native
+from .. import _native
+from ..base.errors import ConflictError, InvalidTypeError
 from .addresses import is_address
-from .errors import ConflictError, InvalidTypeError
 from .file_objects import CONTENT_NAME, JOINED_NAME
 from .range_readers import Opened, RangeReader
 from .sessions import session

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .extras import importing
-from .type_aliases import AnyArray
+from ..base.extras import importing
+from ..base.type_aliases import AnyArray
 
 
 def imported(capsules: tuple[object, object]) -> pa.RecordBatch:

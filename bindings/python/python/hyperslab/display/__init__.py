@@ -1,1 +1,0 @@
-"""What notebooks show: building blocks of HTML that every room uses for its own objects."""
