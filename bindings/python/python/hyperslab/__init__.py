@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from . import dtypes, indexes, models, spark
     from .advising import advise
     from .backends.unclosed import UnclosedWarning
-    from .values.batch_reader import BatchReader
+    from .base.progress import Progress
     from .batching.batches import Batches, batches
     from .catalog.catalog import open_catalog, write_catalog
     from .checking.check import check, recover, stat
     from .comparing.diff import diff
-    from .base.progress import Progress
     from .engines.duckdb_catalog import attach
     from .engines.polars_scan import scan_polars
     from .engines.sql import sql
     from .exporting.conversion import convert
     from .files.file import File, FileSet, open
+    from .h5py.stand_in import install_as_h5py
     from .indexes import index
     from .joining.each import read_each
     from .joining.join import joined, virtual
@@ -54,12 +54,12 @@ if TYPE_CHECKING:
     from .objects.group import Group
     from .querying.query import Query, query
     from .references.writing import write_references
-    from .h5py.stand_in import install_as_h5py
     from .sources.storage import StorageLayout, StorageWarning, storage_layout
     from .tables.histogram import Histogram
     from .tables.table import Split, Table
     from .tuning import tune
     from .values.arrays import Array
+    from .values.batch_reader import BatchReader
     from .values.empty import Empty
     from .values.narrow_integers import integer_dtype
     from .values.references import AttributeReference, Reference, RegionReference

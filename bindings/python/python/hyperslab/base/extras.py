@@ -65,6 +65,19 @@ def late(module: str) -> Any:
         return importlib.import_module(f"hyperslab.{module}")
 
 
+class LateModule:
+    """A module of another package that is imported when one of its names is used: `pa = LateModule("pyarrow")`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        with importing():
+            value = getattr(importlib.import_module(self._name), name)
+        setattr(self, name, value)
+        return value
+
+
 def require(feature: str, extra: str, *packages: str) -> None:
     """Checks that the packages of an extra are installed.
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from ..base.extras import LateModule
 from ..base.visible import visible
 from ..values.cells import cell
 from ..values.python_values import python_values
 from .terminal import say, width
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: Columns of text are at most this wide on a terminal; longer text is broken over lines.
 MAX_TEXT_WIDTH = 40

@@ -9,15 +9,15 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-import pyarrow as pa
 from rich.markup import escape
 from rich.table import Table as Grid
 
 import hyperslab as hs
 
+from ..base.extras import LateModule
 from ..exporting.formats import BINARY, STANDARD_OUTPUT, STREAMS, format_of
 from ..exporting.part_files import complete
 from ..exporting.plain_values import plain
@@ -28,6 +28,11 @@ from .app import OPEN
 from .grids import print_grid
 from .progress import counting, waiting
 from .terminal import say
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: Rows of one grid of text: its columns are as wide as the widest of these.
 _GRID_ROWS = 1000

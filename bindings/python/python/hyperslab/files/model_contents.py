@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.blocks import card, dim, facts, fold, grid, leaf, text
 from ..base.errors import Error
+from ..base.extras import LateModule
 from ..base.visible import visible
 from ..tables.table import Table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: Tables and arrays, and columns of one table, that are shown to people.
 MAX_SHOWN, MAX_COLUMNS = 20, 12
 #: Attributes with the unit of an array.
 _UNITS = ("units", "unit")
-SCHEMA = pa.schema(
-    [
-        ("kind", pa.string()),
-        ("name", pa.string()),
-        ("rows", pa.int64()),
-        ("shape", pa.list_(pa.int64())),
-        ("steps", pa.int64()),
-        ("columns", pa.list_(pa.string())),
-        ("units", pa.list_(pa.string())),
-        ("problem", pa.string()),
-    ]
-)
 
 
 class View(Protocol):
@@ -50,12 +42,25 @@ class View(Protocol):
 
 
 def contents(view: View) -> pa.Table:
-    """The tables and arrays of a view with the schema `SCHEMA`."""
-    return pa.Table.from_pylist(rows(view, None)[0], SCHEMA)
+    """The tables and arrays of a view."""
+    texts = pa.list_(pa.string())
+    schema = pa.schema(
+        [
+            ("kind", pa.string()),
+            ("name", pa.string()),
+            ("rows", pa.int64()),
+            ("shape", pa.list_(pa.int64())),
+            ("steps", pa.int64()),
+            ("columns", texts),
+            ("units", texts),
+            ("problem", pa.string()),
+        ]
+    )
+    return pa.Table.from_pylist(rows(view, None)[0], schema)
 
 
 def rows(view: View, limit: int | None) -> tuple[list[dict[str, Any]], int]:
-    """The first `limit` tables and arrays of a view, each with the fields of `SCHEMA` that it has, and the number of all. Arrow's own rows would
+    """The first `limit` tables and arrays of a view, each with the fields of `contents` that it has, and the number of all. Arrow's own rows would
     import pandas."""
     arrays = _arrays(view)
     tables = view.tables

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
-from ..base.extras import require
+from ..base.extras import LateModule, require
 
 if TYPE_CHECKING:
     import dask.array
     import dask.dataframe
     import pandas
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 
 class Part(Protocol):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native, dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
+from ..base.extras import LateModule
 from ..base.type_aliases import Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
@@ -25,8 +25,11 @@ from .value_views import ConvertedView, FieldsView
 
 if TYPE_CHECKING:
     import dask.array
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    pa = LateModule("pyarrow")
 
 #: Bytes of an element whose fill value is not stored in the file, up to which it is made.
 MAX_UNSTORED_FILL_BYTES = 16 << 20

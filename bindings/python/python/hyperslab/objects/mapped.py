@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native, dtypes
 from ..base.errors import UnsupportedError
+from ..base.extras import LateModule
 from . import reading
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 
 class _Dataset(Protocol):

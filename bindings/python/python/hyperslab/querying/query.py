@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native
 from ..base.arguments import check_count
 from ..base.errors import InvalidInputError
-from ..base.extras import require
+from ..base.extras import LateModule, require
 from ..base.type_aliases import AnyArray, Int64Array, Path
 from ..files.file import open as open_files
 from ..objects.dataset import Dataset
@@ -33,8 +32,11 @@ from .sources import Files, Sources, holds_arrays, opened, short
 from .structures import Structures
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    pa = LateModule("pyarrow")
 
 
 def query(

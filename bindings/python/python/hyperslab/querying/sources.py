@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, cast
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from .. import _native
 from ..base.errors import InvalidInputError, MissingFileError
+from ..base.extras import LateModule
 from ..base.natural_order import natural_key
 from ..base.type_aliases import Path, Paths
 from ..files.file import File, FileSet
 from ..files.file import open as open_files
 from ..sources.sessions import session
 from ..values.arrays import from_arrays
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
 Files: TypeAlias = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch

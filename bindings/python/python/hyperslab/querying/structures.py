@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from ..base.arguments import check_choice, check_count
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.extras import LateModule
 from ..base.type_aliases import AnyArray, Int64Array
 from .aggregates import Aggregates
 from .components import Components, grid_neighbors, labeled, mesh_neighbors
 from .trajectories import Trajectories
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: How cells of a regular array touch each other.
 _TOUCHING = ("faces", "corners")

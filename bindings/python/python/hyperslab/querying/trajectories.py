@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast, overload
 
 import numpy as np
-import pyarrow as pa
 
 from ..base.errors import InvalidInputError
-from ..base.extras import require
+from ..base.extras import LateModule, require
 from ..objects.plot import picture
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+else:
+    pa = LateModule("pyarrow")
 
 #: Trajectories that a picture shows; more would be one area of color.
 MAX_DRAWN = 1000

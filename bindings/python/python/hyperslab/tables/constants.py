@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.extras import LateModule
 from ..objects.dataset import Dataset
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: A name, what its values are, and the values: what the core takes.
 Named = tuple[str, str, bytes | list[str]]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Protocol
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Protocol
 
 from ..base.blocks import card, code, dim, facts, fold, grid, leaf, text
 from ..base.errors import Error
+from ..base.extras import LateModule
 from ..values.cells import cell
 from ..values.python_values import python_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: Columns of the first rows, and rows.
 MAX_COLUMNS, PREVIEW_ROWS = 20, 5

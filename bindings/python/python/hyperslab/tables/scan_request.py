@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..base.arguments import check_count
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.extras import LateModule
 from .constants import named_lists
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 
 class ScanRequest:

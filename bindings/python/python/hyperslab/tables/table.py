@@ -8,12 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native
 from ..base.arguments import check_count
 from ..base.errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
-from ..base.extras import importing, late, require
+from ..base.extras import LateModule, importing, late, require
 from ..base.type_aliases import Path
 from ..objects.dask_collections import data_frame
 from ..sources.reopening import storage_options_of
@@ -28,8 +27,11 @@ if TYPE_CHECKING:
     import dask.dataframe
     import pandas
     import polars
+    import pyarrow as pa
 
     from .arrow_dataset import ScanDataset
+else:
+    pa = LateModule("pyarrow")
 
 #: An integer for columns of integers, a float for columns of floats.
 Number = int | float

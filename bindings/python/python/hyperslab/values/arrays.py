@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
 
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.extras import LateModule
 from . import dtype_encoding
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 #: Bytes of a block of an array that has no chunks of its own.
 _BLOCK_BYTES = 1 << 20

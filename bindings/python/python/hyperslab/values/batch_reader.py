@@ -6,15 +6,16 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from .. import _native
 from ..base.errors import InvalidInputError
-from ..base.extras import require
+from ..base.extras import LateModule, require
 from . import record_batches
 
 if TYPE_CHECKING:
     import pandas
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 
 @contextlib.contextmanager

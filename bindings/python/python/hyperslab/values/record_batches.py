@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from ..base.extras import importing
+from ..base.extras import LateModule, importing
 from ..base.type_aliases import AnyArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+else:
+    pa = LateModule("pyarrow")
 
 
 def imported(capsules: tuple[object, object]) -> pa.RecordBatch:
