@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import copyreg
-import glob as globbing
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from .. import _native
 from ..backends.backend import Backend
 from ..backends.reading import Reading
 from ..base.arguments import check_choice
-from ..base.errors import Error, InvalidInputError, IoError, MissingFileError, UnsupportedError
+from ..base.errors import Error, InvalidInputError
 from ..base.extras import late
-from ..base.natural_order import matching_paths, natural_key
 from ..base.type_aliases import Path, Paths
 from ..objects import html, tree
 from ..objects.attributes import Attributes
@@ -25,12 +21,11 @@ from ..objects.group_views import Names
 from ..objects.kept import kept
 from ..objects.node import Node
 from ..sources import range_readers
-from ..sources.addresses import has_magic, is_address, matching, options_of
-from ..sources.file_objects import CONTENT_NAME, listed, path_or_content
-from ..sources.folders import files_below, is_container, missing
-from ..sources.reference_folders import document, is_folder_of_references
+from ..sources.addresses import options_of
+from ..sources.file_objects import listed
 from ..sources.reopening import reduced
 from ..sources.sessions import session
+from ..sources.source import classify
 from ..tables.table import Table
 from ..values.references import Reference
 from .model_view import ModelView, recognized
@@ -446,28 +441,6 @@ Node._classes = {**Node._classes, "file": File}
 copyreg.pickle(_native.File, reduced)
 
 
-def local_path(path: Any) -> str:
-    """The local path of a path or `file://` URL; the address of something remote as it is.
-
-    Args:
-        path: A path or an address.
-    """
-    if range_readers.is_file(path):
-        name = getattr(path, "name", None)
-        hint = repr(name) if isinstance(name, str) else "the path of a file"
-        raise TypeError(f"this takes a path, not an open file ({type(path).__name__}): use {hint}")
-    name = os.fsdecode(path)
-    scheme, separator, _ = name.partition("://")
-    if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):
-        if scheme.lower() != "file":
-            return name
-        url = urlsplit(name)
-        if url.netloc not in ("", "localhost"):
-            raise UnsupportedError(f"'{name}': a file of another machine; give a path, or an address such as https://")
-        return unquote(url.path)
-    return os.path.expanduser(name) if name.startswith("~") and not os.path.exists(name) else name
-
-
 def open(
     path: Paths | IO[bytes],
     mode: str = "r",
@@ -530,7 +503,6 @@ def open(
         >>> with hs.open("profiles.nc") as f:
         ...     f["theta"][0, :10]
     """
-    path = listed(path)
     if mode != "r":
         options = {
             "threads": threads,
@@ -564,7 +536,7 @@ def open(
         indexes,
         options_of(storage_options),
     )
-    natives, pattern = _opened(opener, path) if store is None else (_of_store(opener, store, path), None)
+    natives, pattern = classify(path).open(opener) if store is None else (_of_store(opener, store, listed(path)), None)
     if wanted is not None and not all(_is_format(known, wanted) for known in natives.formats()):
         other = next(native for native in natives if not _is_format(native.format, wanted))
         raise InvalidInputError(f"this file is {other.format}, not {format}", other.path)
@@ -577,63 +549,7 @@ def _is_format(format: str, wanted: str) -> bool:
     return wanted in (format, {"container": "hdf5", "netcdf_container": "netcdf4"}.get(format))
 
 
-def _of_file(opener: _native.Session, source: Any) -> _native.Files:
-    """The file that a file object, or a file of fsspec, has."""
-    found = path_or_content(source)
-    if isinstance(found, str):
-        return opener.open([found])
-    return _native.Files([opener.open_content(CONTENT_NAME, found) if isinstance(found, bytes) else opener.open_reader(*found)])
-
-
 def _of_store(opener: _native.Session, store: Any, path: Any) -> _native.Files:
     """The objects of a store at one path, or at each of a list."""
     names = path if isinstance(path, (list, tuple)) else [path]
     return _native.Files([opener.open_reader(*range_readers.of_store(store, os.fsdecode(name))) for name in names])
-
-
-def _below(opener: _native.Session, folder: str) -> tuple[_native.Files, str]:
-    """The files of a folder and of those below it, and a glob that says so."""
-    found = sorted(files_below(folder), key=natural_key)
-    if not found:
-        raise MissingFileError("no file of this folder, or of those below it, is HDF5 or netCDF", folder)
-    return opener.open(found), os.path.join(folder, "**")
-
-
-def _opened(opener: _native.Session, path: Paths | IO[bytes]) -> tuple[_native.Files, str | None]:
-    """The files, and the glob that names them."""
-    if range_readers.is_file(path):
-        return _of_file(opener, path), None
-    if isinstance(path, (list, tuple)):
-        if not path:
-            raise MissingFileError("the list of files is empty")
-        if any(range_readers.is_file(p) for p in path):
-            return _native.Files([_of_file(opener, p)[0] if range_readers.is_file(p) else opener.open([local_path(p)])[0] for p in path]), None
-        return opener.open([local_path(p) for p in path]), None
-    name = local_path(path)
-    if is_address(name):
-        if not has_magic(name):
-            return opener.open([name]), None
-        found = matching(opener, name)
-        if not found:
-            raise MissingFileError(f"no object matches {name}")
-        return opener.open(found), name
-    if not globbing.has_magic(name) or os.path.exists(name):
-        if is_folder_of_references(name):
-            # Relative names are beside the folder, as they are beside a document of JSON.
-            return _native.Files([opener.open_content(name, document(name))]), None
-        if os.path.isdir(name) and not is_container(name):
-            return _below(opener, name)
-        try:
-            return opener.open([name]), None
-        except (IoError, MissingFileError) as error:
-            raise missing(error, name) from None
-    folder, slash, pattern = name.rpartition("/")
-    natives = None
-    # The usual pattern: files of one folder.
-    if not globbing.has_magic(folder) and "[" not in pattern and "**" not in pattern and not (slash and not folder):
-        natives = opener.open_matching(folder, pattern)
-    if natives is None:
-        natives = opener.open(matching_paths(name))
-    if not natives:
-        raise MissingFileError(f"no file matches {name}")
-    return natives, name

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import glob as globbing
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from ..base.arguments import check_mode
-from ..base.errors import InvalidInputError, MissingFileError, UnsupportedError
-from ..base.natural_order import matching_paths
+from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path, Paths
 from ..files.file import File
 from ..files.file import open as open_files
-from ..sources.addresses import has_magic, is_address, matching, options_of
-from ..sources.file_objects import JOINED_NAME, listed
+from ..sources.addresses import is_address, options_of
+from ..sources.file_objects import JOINED_NAME
 from ..sources.sessions import session
+from ..sources.source import classify
 from .how import JoinOptions, how_of, shows_options
 from .master import write_master
 from .matching import Joined, LeftOut, common_folder
@@ -151,35 +150,9 @@ def paths_of(files: Paths | File, storage_options: Mapping[str, Any] | None = No
     """
     if isinstance(files, File):
         return [native.path for native in files._natives]
-    files = listed(files)
-    if isinstance(files, (list, tuple)):
-        return [path for name in files for path in _matching(name, storage_options)]
-    if not isinstance(files, (str, bytes, os.PathLike)):
+    if not isinstance(files, (str, bytes, os.PathLike, Iterable)):
         raise InvalidInputError(f"files to join are a glob, a list of paths, or open files, not {type(files).__name__}")
-    return _matching(files, storage_options)
-
-
-def _matching(pattern: Path, storage_options: Mapping[str, Any] | None) -> list[str]:
-    """A file, or the files that a pattern names, in natural order."""
-    name = os.path.expanduser(os.fsdecode(pattern))
-    if not has_magic(name):
-        return [name]
-    found = (
-        matching(session(storage_options=options_of(storage_options)), name) if is_address(name) else [name] if os.path.exists(name) else _matching_paths(name)
-    )
-    if not found:
-        raise MissingFileError(f"no file matches {name}")
-    return found
-
-
-def _matching_paths(name: str) -> list[str]:
-    folder, slash, pattern = name.rpartition("/")
-    # The usual pattern: files of one folder.
-    if not globbing.has_magic(folder) and "[" not in pattern and "**" not in pattern and not (slash and not folder):
-        found = _native.Session.matching(folder, pattern)
-        if found is not None:
-            return found
-    return matching_paths(name)
+    return classify(files).paths(session(storage_options=options_of(storage_options)))
 
 
 def _options_of(files: Any) -> dict[str, Any]:

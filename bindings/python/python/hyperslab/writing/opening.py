@@ -11,8 +11,9 @@ from ..base.arguments import check_mode
 from ..base.errors import ConflictError, InvalidInputError, UnsupportedError
 from ..files import file
 from ..sources.addresses import is_address
-from ..sources.range_readers import is_file
+from ..sources.local_path import local_path
 from ..sources.sessions import session
+from ..sources.source import Content, LocalPattern, Location, Several, classify
 from .new_file import create
 
 #: Seconds between attempts to open a file that another program has open.
@@ -32,9 +33,10 @@ def editing_of(path: Any, options: dict[str, Any]) -> Editing:
         ConflictError: Another program has it open.
         UnsupportedError: It cannot be edited; the message names what it has.
     """
-    if is_file(path) or isinstance(path, (list, tuple)):
+    source = classify(path)
+    if isinstance(source, (Content, Several)):
         raise InvalidInputError("give the path of one file to change it")
-    name = file.local_path(path)
+    name = local_path(path)
     if is_address(name) or options.get("store") is not None or options.get("storage_options") is not None:
         raise UnsupportedError("files of object stores and servers are read only: change a local copy", name)
     format = options.get("format")
@@ -72,7 +74,8 @@ def is_existing(path: Any) -> bool:
     Args:
         path: The path.
     """
-    return is_file(path) or isinstance(path, (list, tuple)) or is_address(file.local_path(path)) or os.path.exists(file.local_path(path))
+    source = classify(path)
+    return not isinstance(source, (LocalPattern, Location)) or is_address(local_path(path)) or os.path.exists(local_path(path))
 
 
 def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
@@ -81,9 +84,9 @@ def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
         return file.File(editing_of(path, options))
     if mode not in ("a", "w", "w-", "x"):
         check_mode(mode, ("r", "r+", "a", "w", "x"))
-    if is_file(path) or isinstance(path, (list, tuple)):
+    if isinstance(classify(path), (Content, Several)):
         raise InvalidInputError("give the path of one file to create it")
     given = [name for name, value in options.items() if value is not None and name not in ("threads", "timeout")]
     if given:
         raise InvalidInputError(f"{given[0]}= is for files that exist: hyperslab.create has the options of new ones")
-    return create(file.local_path(path), "x" if mode == "a" else mode, threads=options.get("threads"))
+    return create(local_path(path), "x" if mode == "a" else mode, threads=options.get("threads"))

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from .. import _native
 from ..backends.reading import Reading
 from ..base.errors import ConflictError, InvalidTypeError
-from ..files.file import local_path
 from ..objects.dataset import Dataset
 from ..sources import file_objects
 from ..sources.addresses import absolute
 from ..sources.file_objects import CONTENT_NAME
+from ..sources.local_path import local_path
 from ..sources.range_readers import Opened, is_file
 from ..sources.sessions import session
 

@@ -11,11 +11,9 @@ import numpy as np
 from ..base.errors import InvalidInputError, MissingFileError
 from ..base.extras import require
 from ..base.type_aliases import Paths
-from ..files.file import local_path
 from ..joining.how import how_of
 from ..joining.join import paths_of
 from ..sources.addresses import absolute
-from ..sources.file_objects import listed
 from .groups import normalized
 
 if TYPE_CHECKING:
@@ -108,7 +106,7 @@ def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, A
 
 def _names(paths: Paths) -> list[str]:
     """The absolute paths that a list or a glob names."""
-    names = paths_of([local_path(path) for path in found] if isinstance(found := listed(paths), (list, tuple)) else local_path(found))
+    names = paths_of(paths)
     if not names:
         raise MissingFileError(f"no file matches {paths!r}")
     return [absolute(name) for name in names]
