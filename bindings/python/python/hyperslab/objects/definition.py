@@ -125,6 +125,33 @@ def fill(stated: Stated, fillvalue: Any, heap: list[bytes] | None = None) -> tup
     return given, dtype_encoding.fill_of(times.counts(given, stated.times), stated.datatype)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The arguments of `create_dataset`."""
+
+    shape: Any
+    dtype: Any
+    data: Any
+    chunks: Any
+    maxshape: Any
+    fillvalue: Any
+    compression: Any
+    compression_opts: Any
+    shuffle: bool
+    fletcher32: bool
+    scaleoffset: Any
+    fill_time: str | None
+
+    def stated(self, *, as_times: bool = True) -> Stated:
+        """What shape, dtype and values say."""
+        return stated(self.shape, self.dtype, self.data, as_times=as_times)
+
+    def storage(self, stated: Stated) -> Storage:
+        """How the dataset is stored."""
+        options = self.compression, self.compression_opts, self.shuffle, self.fletcher32, self.scaleoffset
+        return storage(stated, self.chunks, self.maxshape, *options)
+
+
 def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | None, committed: str | None, fill_time: str | None) -> _native.DatasetDefinition:
     """The definition that writers take.
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
-from ..values import dtype_encoding, empty, times
+from ..values import dtype_encoding, times
 from . import definition, stored_references
+from .creation import Creation
 from .dataset import Dataset
 from .datatype import Datatype
 from .links import ExternalLink, HardLink, SoftLink, as_ours
@@ -24,7 +23,7 @@ from .virtual_layouts import VirtualLayout
 _MISSING: Any = object()
 
 
-class GroupChanges(NetcdfDefinitions):
+class GroupChanges(Creation, NetcdfDefinitions):
     """What changes a group. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
@@ -55,90 +54,28 @@ class GroupChanges(NetcdfDefinitions):
             self._changes.make(lambda editor: editor.create_group(path, bool(track_order)))
             return self[path]
 
-    def require_group(self, name: Any) -> Any:
-        """Returns the group of this name, or creates it.
+    def _filename(self) -> str | None:
+        return self._changes.path
 
-        Args:
-            name: Path of the group.
+    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+        return self._changes.lock
 
-        Returns:
-            The group.
+    def _has(self, name: Any) -> bool:
+        return self._file.exists(self._below(name))
 
-        Raises:
-            InvalidTypeError: There is an object of this name that is not a group.
+    def _is_group(self, member: Any) -> bool:
+        return isinstance(member, GroupChanges)
 
-        Example:
-            >>> f.require_group("run/1")
-        """
+    def _is_dataset(self, member: Any) -> bool:
+        return isinstance(member, Dataset)
+
+    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Any:
+        """If the values cannot be written, nothing is created."""
+        stated = asked.stated()
+        _, fill = definition.fill(stated, asked.fillvalue, stored_references.values_of(self))
+        committed = asked.dtype.name if isinstance(asked.dtype, Datatype) and asked.dtype._backend is self._backend else None
+        made_of = definition.native(stated, asked.storage(stated), fill, committed, asked.fill_time)
         with self._changes.lock:
-            if not self._file.exists(self._below(name)):
-                return self.create_group(name)
-            found = self[name]
-            if found.kind != "group":
-                raise InvalidTypeError(f"{found.name} is not a group", self._changes.path, found.name)
-            return found
-
-    def create_dataset(
-        self,
-        name: Any,
-        shape: Any = None,
-        dtype: Any = None,
-        data: Any = None,
-        *,
-        chunks: Any = None,
-        maxshape: Any = None,
-        fillvalue: Any = None,
-        compression: Any = None,
-        compression_opts: Any = None,
-        shuffle: bool = False,
-        fletcher32: bool = False,
-        scaleoffset: Any = None,
-        track_order: bool | None = None,
-        fill_time: str | None = None,
-        **more: Any,
-    ) -> Any:
-        """Creates a dataset, with the arguments of h5py. If its values cannot be written, nothing is created.
-
-        Args:
-            name: Path of the dataset; groups above it are created.
-            shape: The shape; by default that of `data`.
-            dtype: The dtype; by default that of `data`, or 4-byte floats.
-            data: The values.
-            chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
-            maxshape: How far each dimension may grow; `None` for no limit.
-            fillvalue: The value of unwritten elements.
-            compression: gzip (deflate), zstd, lz4, bitshuffle, or a number of a filter.
-            compression_opts: The level of the compression, or parameters of the filter.
-            shuffle: Use the shuffle filter.
-            fletcher32: Store checksums of chunks.
-            scaleoffset: Store integers in as few bits as a chunk needs (`True`, or at least this many), floats with this many decimal places.
-            track_order: Record the order in which attributes are created.
-            fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
-            more: Other options of h5py. Those that do not change a file are accepted.
-
-        Returns:
-            The dataset.
-
-        Raises:
-            InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
-            UnsupportedError: HDF5 has no such type, or an option of h5py is not supported.
-
-        Example:
-            >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
-        """
-        if name is None:
-            raise UnsupportedError("a dataset without a name: give one", self._changes.path)
-        path = self._below(name)
-        rest = definition.checked(more)
-        if rest:
-            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(rest))!r}")
-        data = empty.as_ours(data)
-        stated = definition.stated(shape, dtype, data)
-        chosen = definition.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        _, fill = definition.fill(stated, fillvalue, stored_references.values_of(self))
-        committed = dtype.name if isinstance(dtype, Datatype) and dtype._backend is self._backend else None
-        with self._changes.lock:
-            made_of = definition.native(stated, chosen, fill, committed, fill_time)
             self._changes.make(lambda editor: editor.create_dataset(path, made_of, bool(track_order)))
             try:
                 made = self[path]
@@ -151,97 +88,10 @@ class GroupChanges(NetcdfDefinitions):
                 raise
             return made
 
-    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Any:
-        """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
-        with `exact` the same dtype.
-
-        Args:
-            name: Path of the dataset.
-            shape: The shape that it must have, or gets.
-            dtype: The dtype that it must have, or gets.
-            exact: Whether the dtype must be the same.
-            options: As in `create_dataset`.
-
-        Returns:
-            The dataset.
-
-        Raises:
-            InvalidTypeError: There is an object of this name that does not fit.
-
-        Example:
-            >>> f.require_dataset("x", (100,), "f8")
-        """
-        with self._changes.lock:
-            if not self._file.exists(self._below(name)):
-                return self.create_dataset(name, shape, dtype, **options)
-            found = self[name]
-            if not isinstance(found, Dataset):
-                raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
-            definition.check_required(found, shape, dtype, exact, self._changes.path)
-            return found
-
-    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:
-        """Creates a dataset with the shape, dtype and storage of another; `options` override them.
-
-        Args:
-            name: Path of the dataset.
-            other: A dataset of this or of another file.
-            options: As in `create_dataset`.
-
-        Returns:
-            The dataset, without values.
-
-        Example:
-            >>> f.create_dataset_like("y", f["x"], compression="zstd")
-        """
-        return self.create_dataset(name, **definition.like(other, options))
-
-    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Any:
-        """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
-
-        Args:
-            name: Path of the dataset.
-            layout: Shape, dtype and sources.
-            fillvalue: The value of elements without a source.
-
-        Returns:
-            The dataset.
-
-        Example:
-            >>> layout = hs.VirtualLayout((2, 100), "f8")
-            >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
-            >>> f.create_virtual_dataset("all", layout)
-        """
-        datatype, path = dtype_encoding.of_dtype(layout.dtype), self._below(name)
-        here = os.path.abspath(self._changes.path)
-        sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
-        fill = dtype_encoding.fill_of(fillvalue, datatype)
-        made_of = _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill)
+    def _make_virtual(self, path: str, made_of: _native.DatasetDefinition, sources: list[Any], layout: VirtualLayout, fillvalue: Any) -> Any:
         with self._changes.lock:
             self._changes.make(lambda editor: editor.create_virtual(path, made_of, sources))
             return self[path]
-
-    @contextlib.contextmanager
-    def build_virtual_dataset(self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None) -> Iterator[VirtualLayout]:
-        """Creates a virtual dataset at the end of a `with` block, which fills its layout.
-
-        Args:
-            name: Path of the dataset.
-            shape: Its shape.
-            dtype: Its dtype.
-            maxshape: How far each dimension may grow; `None` for no limit.
-            fillvalue: The value of elements without a source.
-
-        Returns:
-            A context manager, which gives the layout.
-
-        Example:
-            >>> with f.build_virtual_dataset("all", (2, 100), "f8") as layout:
-            ...     layout[0] = hs.VirtualSource("a.h5", "x", (100,))
-        """
-        layout = VirtualLayout(shape, dtype, maxshape, self._changes.path)
-        yield layout
-        self.create_virtual_dataset(name, layout, fillvalue)
 
     def __setitem__(self, name: Any, value: Any) -> None:
         """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""

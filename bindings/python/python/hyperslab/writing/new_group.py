@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from .. import _native
-from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..objects import definition
+from ..objects.creation import Creation
 from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
 from ..objects.virtual_layouts import VirtualLayout
-from ..values import dtype_encoding, empty, new_references, times
+from ..values import dtype_encoding, new_references, times
 from ..values.new_references import NewReference
 from . import copying
 from .new_attributes import NewAttributes
@@ -21,7 +22,7 @@ from .new_datatype import NewDatatype
 from .new_members import NewMembers, normal
 
 
-class NewGroup(NewMembers):
+class NewGroup(Creation, NewMembers):
     """A group that is being written: a mapping of names to groups and datasets."""
 
     _attributes: type[NewAttributes] = NewAttributes
@@ -88,98 +89,43 @@ class NewGroup(NewMembers):
         self._register(made)
         return made
 
-    def require_group(self, name: str) -> NewGroup:
-        """Returns the group of this name, or creates it.
+    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
 
-        Args:
-            name: Path of the group.
+    def _has(self, name: Any) -> bool:
+        return name in self
 
-        Returns:
-            The group.
+    def _is_group(self, member: Any) -> bool:
+        return isinstance(member, NewGroup)
 
-        Raises:
-            InvalidTypeError: There is an object of this name that is not a group.
+    def _is_dataset(self, member: Any) -> bool:
+        return isinstance(member, NewDataset)
 
-        Example:
-            >>> f.require_group("run/1")
-        """
-        if name not in self:
-            return self.create_group(name)
-        found = self[name]
-        if not isinstance(found, NewGroup):
-            raise InvalidTypeError(f"{found.name} is not a group")
-        return found
-
-    def create_dataset(
-        self,
-        name: str,
-        shape: Any = None,
-        dtype: Any = None,
-        data: Any = None,
-        *,
-        chunks: Any = None,
-        maxshape: Any = None,
-        fillvalue: Any = None,
-        compression: Any = None,
-        compression_opts: Any = None,
-        shuffle: bool = False,
-        fletcher32: bool = False,
-        scaleoffset: Any = None,
-        track_order: bool | None = None,
-        fill_time: str | None = None,
-        **more: Any,
-    ) -> NewDataset:
-        """Creates a dataset, with the arguments of h5py.
-
-        Args:
-            name: Path of the dataset; groups above it are created.
-            shape: The shape; by default that of `data`.
-            dtype: The dtype; by default that of `data`, or 4-byte floats.
-            data: The values.
-            chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
-            maxshape: How far each dimension may grow; `None` for no limit.
-            fillvalue: The value of unwritten elements.
-            compression: gzip (deflate), zstd, lz4, bitshuffle, or a number of a filter.
-            compression_opts: The level of the compression, or parameters of the filter.
-            shuffle: Use the shuffle filter.
-            fletcher32: Store checksums of chunks.
-            scaleoffset: Store integers in as few bits as a chunk needs (`True`, or at least this many), floats with this many
-                decimal places.
-            track_order: Record the order in which attributes are created; by default as the file does.
-            fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
-            more: Other options of h5py. Those that do not change a written file are accepted.
-
-        Returns:
-            The dataset.
-
-        Raises:
-            InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
-            UnsupportedError: HDF5 has no such type, or an option of h5py is not supported.
-
-        Example:
-            >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
-        """
-        where = self._below(name)
-        options = self._more(definition.checked(more), shape)
-        data = empty.as_ours(data)
-        if not self._is_whole and data is not None and (kind := new_references.kind_of(data, dtype)) is not None:
-            return self._given_references(where, kind, data, shape, track_order)
-        stated = definition.stated(shape, dtype, data, as_times=type(self)._dataset is NewDataset)
-        chosen = definition.storage(stated, chunks, maxshape, compression, compression_opts, shuffle, fletcher32, scaleoffset)
-        fillvalue, fill = definition.fill(stated, fillvalue)
-        extent = None if stated.shape is None else list(stated.shape)
+    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> NewDataset:
+        if not self._is_whole and asked.data is not None and (kind := new_references.kind_of(asked.data, asked.dtype)) is not None:
+            return self._given_references(path, kind, asked.data, asked.shape, track_order)
+        stated = asked.stated(as_times=type(self)._dataset is NewDataset)
+        chosen = asked.storage(stated)
+        fillvalue, fill = definition.fill(stated, asked.fillvalue)
         if options.get("rows"):
-            chosen.maxshape = chosen.maxshape or [None, *(extent or [0])[1:]]
-        committed = dtype.name if isinstance(dtype, NewDatatype) else None
-        found = self._writer.create_dataset(where, definition.native(stated, chosen, fill, committed, fill_time), **options)
-        self._track(where, track_order)
-        made = self._dataset(self._writer, where, stated.shape, stated.datatype, None if found is None else tuple(found), fillvalue)
+            chosen.maxshape = chosen.maxshape or [None, *(stated.shape or (0,))[1:]]
+        committed = asked.dtype.name if isinstance(asked.dtype, NewDatatype) else None
+        found = self._writer.create_dataset(path, definition.native(stated, chosen, fill, committed, asked.fill_time), **options)
+        self._track(path, track_order)
+        made = self._dataset(self._writer, path, stated.shape, stated.datatype, None if found is None else tuple(found), fillvalue)
         made._times = stated.times
         self._register(made)
         for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
             made.attrs[key] = value
         if stated.data is not None:
             made[()] = stated.data
+        return made
+
+    def _make_virtual(self, path: str, made_of: _native.DatasetDefinition, sources: list[Any], layout: VirtualLayout, fillvalue: Any) -> NewDataset:
+        """It can be read when the file is complete."""
+        self._writer.create_virtual(path, made_of, sources)
+        made = self._dataset(self._writer, path, layout.shape, dtype_encoding.of_dtype(layout.dtype), None, fillvalue)
+        self._register(made)
         return made
 
     def _given_references(self, where: str, kind: str, data: Any, shape: Any, track_order: bool | None) -> NewDataset:
@@ -195,89 +141,13 @@ class NewGroup(NewMembers):
         self._track(where, track_order)
         return NewDataset(self._writer, where, tuple(found), datatype, None)
 
-    def create_virtual_dataset(self, name: str, layout: VirtualLayout, fillvalue: Any = None) -> NewDataset:
-        """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
-        It can be read when the file is complete.
-
-        Args:
-            name: Path of the dataset.
-            layout: Shape, dtype and sources.
-            fillvalue: The value of elements without a source.
-
-        Returns:
-            The dataset.
-
-        Example:
-            >>> layout = hs.VirtualLayout((2, 100), "f8")
-            >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
-            >>> f.create_virtual_dataset("all", layout)
-        """
-        datatype, where = dtype_encoding.of_dtype(layout.dtype), self._below(name)
-        sources = [
-            ("." if os.path.abspath(path) == os.path.abspath(self._filename()) else path, source, part, place) for path, source, part, place in layout.sources
-        ]
-        fill = dtype_encoding.fill_of(fillvalue, datatype)
-        self._writer.create_virtual(where, _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill), sources)
-        made = self._dataset(self._writer, where, layout.shape, datatype, None, fillvalue)
-        self._register(made)
-        return made
-
     def _filename(self) -> str:
         """The file that is written; of a part of a parallel write nothing."""
         return str(getattr(self._objects.get(0), "filename", ""))
 
-    def require_dataset(self, name: str, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> NewDataset:
-        """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype`
-        can be cast safely, or with `exact` the same dtype; otherwise raises `InvalidTypeError`.
-
-        Args:
-            name: Path of the dataset.
-            shape, dtype: What it must have, or gets.
-            exact: Whether the dtype must be the same.
-            options: As in `create_dataset`.
-
-        Returns:
-            The dataset.
-
-        Raises:
-            InvalidTypeError: There is an object of this name that does not fit.
-
-        Example:
-            >>> f.require_dataset("x", (100,), "f8")
-        """
-        if name not in self:
-            return self.create_dataset(name, shape, dtype, **options)
-        found = self[name]
-        if not isinstance(found, NewDataset):
-            raise InvalidTypeError(f"{found.name} is not a dataset")
-        definition.check_required(found, shape, dtype, exact)
-        return found
-
-    def create_dataset_like(self, name: str, other: Any, **options: Any) -> NewDataset:
-        """Creates a dataset with the shape, dtype and storage of another; `options` override them.
-
-        Args:
-            name: Path of the dataset.
-            other: A dataset of this or of another file.
-            options: As in `create_dataset`.
-
-        Returns:
-            The dataset, without values.
-
-        Example:
-            >>> out.create_dataset_like("x", f["x"], compression="zstd")
-        """
-        return self.create_dataset(name, **definition.like(other, options))
-
     def _track(self, path: str, track_order: bool | None) -> None:
         if track_order is not None:
             self._writer.set_tracked(path, track_order)
-
-    def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
-        """Options of parallel writes, which a file of its own has none of."""
-        if given:
-            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
-        return {}
 
     def __setitem__(self, name: str, value: Any) -> None:
         """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""

@@ -59,7 +59,7 @@ class TaskGroup(NewGroup):
     def _member_type(self) -> type[NewGroup]:
         return TaskGroup
 
-    def _more(self, given: dict[str, Any], shape: list[int] | None) -> dict[str, Any]:
+    def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
         unknown = given.keys() - {"region", "rows"}
         if unknown:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
@@ -90,6 +90,7 @@ class TaskGroup(NewGroup):
         Example:
             >>> task.create_dataset("x", (1000,), "f8", region=np.s_[100:200], data=values)
         """
+        made: NewDataset
         if options.get("rows") and data is not None:
             made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
             made.append(data)
@@ -100,7 +101,8 @@ class TaskGroup(NewGroup):
             made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
             made[options["region"]] = data
             return made
-        return super().create_dataset(name, shape, dtype, data, **options)
+        made = super().create_dataset(name, shape, dtype, data, **options)
+        return made
 
 
 def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:

@@ -1,0 +1,223 @@
+"""Creation: what creates groups and datasets, with the arguments of h5py, in files that are edited and in files that are written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from ..base.errors import InvalidTypeError, UnsupportedError
+from ..values import dtype_encoding, empty
+from . import definition
+from .virtual_layouts import VirtualLayout
+
+
+class Creation:
+    """What a group has that creates members. Each kind of group says how it makes one."""
+
+    if TYPE_CHECKING:
+        # Of the group that creates.
+        def __getitem__(self, path: Any) -> Any: ...
+
+        def _below(self, name: Any) -> str:
+            """The absolute path of a member that is created."""
+
+        def _filename(self) -> str | None:
+            """The file that is written; `None` if it is not known yet."""
+
+        def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+            """Held from the look for a member until it is created."""
+
+        def _has(self, name: Any) -> bool:
+            """Whether there is such a member."""
+
+        def _is_group(self, member: Any) -> bool:
+            """Whether a member is a group."""
+
+        def _is_dataset(self, member: Any) -> bool:
+            """Whether a member is a dataset."""
+
+        def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Any:
+            """Creates a dataset at an absolute path."""
+
+        def _make_virtual(self, path: str, made_of: _native.DatasetDefinition, sources: list[Any], layout: VirtualLayout, fillvalue: Any) -> Any:
+            """Creates a virtual dataset at an absolute path."""
+
+        def create_group(self, name: Any, track_order: bool | None = None) -> Any: ...
+
+    def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+        """Options that h5py does not have: there are none."""
+        if given:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
+        return {}
+
+    def require_group(self, name: Any) -> Any:
+        """Returns the group of this name, or creates it.
+
+        Args:
+            name: Path of the group.
+
+        Returns:
+            The group.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that is not a group.
+
+        Example:
+            >>> f.require_group("run/1")
+        """
+        with self._exclusive():
+            if not self._has(name):
+                return self.create_group(name)
+            found = self[name]
+            if not self._is_group(found):
+                raise InvalidTypeError(f"{found.name} is not a group", self._filename(), found.name)
+            return found
+
+    def create_dataset(
+        self,
+        name: Any,
+        shape: Any = None,
+        dtype: Any = None,
+        data: Any = None,
+        *,
+        chunks: Any = None,
+        maxshape: Any = None,
+        fillvalue: Any = None,
+        compression: Any = None,
+        compression_opts: Any = None,
+        shuffle: bool = False,
+        fletcher32: bool = False,
+        scaleoffset: Any = None,
+        track_order: bool | None = None,
+        fill_time: str | None = None,
+        **more: Any,
+    ) -> Any:
+        """Creates a dataset, with the arguments of h5py.
+
+        Args:
+            name: Path of the dataset; groups above it are created.
+            shape: The shape; by default that of `data`.
+            dtype: The dtype; by default that of `data`, or 4-byte floats.
+            data: The values.
+            chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
+            maxshape: How far each dimension may grow; `None` for no limit.
+            fillvalue: The value of unwritten elements.
+            compression: gzip (deflate), zstd, lz4, bitshuffle, or a number of a filter.
+            compression_opts: The level of the compression, or parameters of the filter.
+            shuffle: Use the shuffle filter.
+            fletcher32: Store checksums of chunks.
+            scaleoffset: Store integers in as few bits as a chunk needs (`True`, or at least this many), floats with this many decimal places.
+            track_order: Record the order in which attributes are created; by default as the file does.
+            fill_time: `ifset`, `alloc` or `never`: stored for programs that change the file later.
+            more: Other options of h5py. Those that do not change a file are accepted.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidInputError: There is an object of this name, or `data` does not fit `shape`.
+            UnsupportedError: HDF5 has no such type, or an option of h5py is not supported.
+
+        Example:
+            >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
+        """
+        if name is None:
+            raise UnsupportedError("a dataset without a name: give one", self._filename())
+        path, options = self._below(name), self._own_options(definition.checked(more), shape)
+        asked = definition.Asked(
+            shape, dtype, empty.as_ours(data), chunks, maxshape, fillvalue, compression, compression_opts, shuffle, fletcher32, scaleoffset, fill_time
+        )
+        return self._make_dataset(path, asked, track_order, options)
+
+    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Any:
+        """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
+        with `exact` the same dtype.
+
+        Args:
+            name: Path of the dataset.
+            shape: The shape that it must have, or gets.
+            dtype: The dtype that it must have, or gets.
+            exact: Whether the dtype must be the same.
+            options: As in `create_dataset`.
+
+        Returns:
+            The dataset.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that does not fit.
+
+        Example:
+            >>> f.require_dataset("x", (100,), "f8")
+        """
+        with self._exclusive():
+            if not self._has(name):
+                return self.create_dataset(name, shape, dtype, **options)
+            found = self[name]
+            if not self._is_dataset(found):
+                raise InvalidTypeError(f"{found.name} is not a dataset", self._filename(), found.name)
+            definition.check_required(found, shape, dtype, exact, self._filename())
+            return found
+
+    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:
+        """Creates a dataset with the shape, dtype and storage of another; `options` override them.
+
+        Args:
+            name: Path of the dataset.
+            other: A dataset of this or of another file.
+            options: As in `create_dataset`.
+
+        Returns:
+            The dataset, without values.
+
+        Example:
+            >>> f.create_dataset_like("y", f["x"], compression="zstd")
+        """
+        return self.create_dataset(name, **definition.like(other, options))
+
+    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Any:
+        """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
+
+        Args:
+            name: Path of the dataset.
+            layout: Shape, dtype and sources.
+            fillvalue: The value of elements without a source.
+
+        Returns:
+            The dataset.
+
+        Example:
+            >>> layout = hs.VirtualLayout((2, 100), "f8")
+            >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
+            >>> f.create_virtual_dataset("all", layout)
+        """
+        datatype, path = dtype_encoding.of_dtype(layout.dtype), self._below(name)
+        here = os.path.abspath(self._filename() or "")
+        sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
+        fill = dtype_encoding.fill_of(fillvalue, datatype)
+        made_of = _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill)
+        return self._make_virtual(path, made_of, sources, layout, fillvalue)
+
+    @contextlib.contextmanager
+    def build_virtual_dataset(self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None) -> Iterator[VirtualLayout]:
+        """Creates a virtual dataset at the end of a `with` block, which fills its layout.
+
+        Args:
+            name: Path of the dataset.
+            shape: Its shape.
+            dtype: Its dtype.
+            maxshape: How far each dimension may grow; `None` for no limit.
+            fillvalue: The value of elements without a source.
+
+        Returns:
+            A context manager, which gives the layout.
+
+        Example:
+            >>> with f.build_virtual_dataset("all", (2, 100), "f8") as layout:
+            ...     layout[0] = hs.VirtualSource("a.h5", "x", (100,))
+        """
+        layout = VirtualLayout(shape, dtype, maxshape, self._filename())
+        yield layout
+        self.create_virtual_dataset(name, layout, fillvalue)
