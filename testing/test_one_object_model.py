@@ -91,3 +91,29 @@ def test_a_change_is_one_error_in_a_file_that_is_read_and_is_made_in_one_that_is
     assert path.read_bytes() != before
     with h5py.File(path) as f:
         f.visititems(lambda _, member: dict(member.attrs))
+
+
+@pytest.mark.parametrize("opened", ["w", "r+"])
+def test_rows_are_appended_in_the_same_way_to_files_that_are_written_and_edited(tmp_path: pathlib.Path, opened: str) -> None:
+    path, pairs = tmp_path / "f.h5", np.dtype([("a", "i4"), ("b", "f8")])
+    made = hs.create(path)
+    made.create_dataset("x", (1, 3), "f8", maxshape=(None, None))
+    made.create_dataset("pairs", (0,), pairs, maxshape=(None,))
+    made.create_dataset("fixed", (2,), "f8")
+    if opened == "r+":
+        made.close()
+        made = hs.open(path, "r+")
+    with made as f:
+        f["x"].append(np.ones((2, 3)))
+        f["x"].append(np.full((3, 2), 2.0), axis=1)
+        f["pairs"].append([(1, 2.0), (3, 4.0)])
+        for values in (np.ones(5), np.ones((1, 4)), 3.0):
+            with pytest.raises(hs.InvalidInputError, match=r"appended to shape \(3, 5\) along axis 0"):
+                f["x"].append(values)
+        with pytest.raises(hs.InvalidInputError, match="axis 2 of a dataset of 2 dimensions"):
+            f["x"].append(np.ones((1, 5)), axis=2)
+        with pytest.raises(TypeError, match="only"):
+            f["fixed"].append(np.ones(1))
+    with h5py.File(path) as f:
+        assert np.array_equal(f["x"][...], [[0, 0, 0, 2, 2], [1, 1, 1, 2, 2], [1, 1, 1, 2, 2]])
+        assert f["pairs"][...].tolist() == [(1, 2.0), (3, 4.0)] and f["fixed"].shape == (2,)

@@ -132,16 +132,17 @@ class NetcdfVariable(NewDataset):
         """
         self.attrs.update(values)
 
-    def append(self, values: Any) -> None:
-        """Appends rows along the first dimension.
+    def append(self, values: Any, axis: int = 0) -> None:
+        """Appends values along a dimension without limit.
 
         Args:
-            values: The values; their first dimension is the one that grows.
+            values: The values. Their other extents are those of the variable.
+            axis: The dimension.
 
         Example:
             >>> v.append(np.zeros((10, 3)))
         """
-        super().append(self._encoded(values))
+        super().append(self._encoded(values), axis)
 
     def __setitem__(self, key: Any, values: Any) -> None:
         values = self._encoded(values)

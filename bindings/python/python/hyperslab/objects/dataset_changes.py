@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any
 
@@ -12,9 +13,10 @@ from ..values import compounds, dtype_encoding, indexing_keys
 from . import scales, stored_references
 from .stored_properties import StoredProperties
 from .string_padding import pad
+from .value_changes import ValueChanges
 
 
-class DatasetChanges(StoredProperties):
+class DatasetChanges(ValueChanges, StoredProperties):
     """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     _shape: Any
@@ -25,77 +27,23 @@ class DatasetChanges(StoredProperties):
         with self._changes.lock:
             self._write(key, values)
 
-    def resize(self, size: Any, axis: int | None = None) -> None:
-        """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
-        they have the fill value.
+    def _filename(self) -> str | None:
+        return self._changes.path
 
-        Args:
-            size: The new shape, or with `axis` the new extent of that dimension.
-            axis: The dimension.
+    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+        return self._changes.lock
 
-        Raises:
-            InvalidTypeError: The dataset is not chunked.
-            InvalidInputError: The dataset cannot grow so far.
+    def _stored_datatype(self) -> dict[str, Any]:
+        found: dict[str, Any] = self._about["datatype"]
+        return found
 
-        Example:
-            >>> d.resize(2000, axis=0)
-        """
-        with self._changes.lock:
-            about = self._about
-            shape = tuple(about["shape"] or ())
-            if about["chunks"] is None:
-                raise InvalidTypeError("only chunked datasets can be resized", self._changes.path, self.name)
-            if axis is not None:
-                if not 0 <= axis < len(shape):
-                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._changes.path, self.name)
-                size = [size if number == axis else extent for number, extent in enumerate(shape)]
-            new = dtype_encoding.extents("shape", size)
-            if len(new) != len(shape):
-                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.name)
-            number = self._own_number()
-            self._changes.make(lambda editor: editor.resize(number, new))
+    def _check_resizable(self) -> None:
+        if self._about["chunks"] is None:
+            raise InvalidTypeError("only chunked datasets can be resized", self._changes.path, self.name)
 
-    def append(self, values: Any, axis: int = 0) -> None:
-        """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
-
-        Args:
-            values: The values. Their other extents are those of the dataset.
-            axis: The dimension.
-
-        Raises:
-            InvalidTypeError: The values have another shape, or the dataset is not chunked.
-            InvalidInputError: The dataset cannot grow so far, or its dtype cannot hold the values.
-
-        Example:
-            >>> f["theta"].append(np.zeros((10, 3)))
-        """
-        with self._changes.lock:
-            before, given = self._shape, np.shape(values)
-            if not 0 <= axis < len(before):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._changes.path, self.name)
-            inner = len(self._about["datatype"]["shape"]) if self._about["datatype"]["class"] == "array" else 0
-            given = given[: len(given) - inner]
-            if len(given) != len(before) or any(extent != known for at, (extent, known) in enumerate(zip(given, before, strict=True)) if at != axis):
-                raise InvalidTypeError(f"values of shape {given} appended to shape {before} along axis {axis}", self._changes.path, self.name)
-            self.resize(before[axis] + given[axis], axis=axis)
-            try:
-                self._write((slice(None),) * axis + (slice(before[axis], None),), values)
-            except BaseException:
-                self.resize(before)
-                raise
-
-    def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Writes a selection of an array to a selection; by default all.
-
-        Args:
-            source: The array of the values.
-            source_sel: What of it is written; everything by default.
-            dest_sel: Where it goes; everywhere by default.
-
-        Example:
-            >>> d.write_direct(values, dest_sel=np.s_[0:10])
-        """
-        self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
+    def _resize(self, shape: list[int]) -> None:
+        number = self._own_number()
+        self._changes.make(lambda editor: editor.resize(number, shape))
 
     def make_scale(self, name: str = "") -> None:
         """Makes the dataset a dimension scale.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ from ..base.type_aliases import Elements
 from ..objects import filters, reading
 from ..objects.dataset_changes import broadcast
 from ..objects.text_view import TextView
+from ..objects.value_changes import ValueChanges
 from ..values import compounds, dtype_encoding, indexing_keys, new_references, tagged_dtypes, times
 from ..values.empty import Empty
 from ..values.new_references import NewReference
 from .new_attributes import NewAttributes
 
 
-class NewDataset:
+class NewDataset(ValueChanges):
     """A dataset that is being written: `dataset[10:20] = values` writes, `dataset[10:20]` reads them back."""
 
     _attributes: type[NewAttributes] = NewAttributes
@@ -136,64 +138,23 @@ class NewDataset:
         """References to elements: `dataset.regionref[2:5]`."""
         return new_references.Regions(self.name, self.shape)
 
-    def resize(self, size: Any, axis: int | None = None) -> None:
-        """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
-        they have the fill value. Raises `InvalidTypeError` if the dataset is not chunked.
+    def _filename(self) -> str | None:
+        return None
 
-        Args:
-            size: The new shape, or with `axis` the new extent of that dimension.
-            axis: The dimension.
+    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext()
 
-        Raises:
-            InvalidInputError: The dataset cannot grow so far.
+    def _stored_datatype(self) -> dict[str, Any]:
+        return self._datatype
 
-        Example:
-            >>> d.resize(2000, axis=0)
-        """
+    def _check_resizable(self) -> None:
         if self.chunks is None and self.maxshape == self.shape and self._writer.definition(self._path).region is None:
             raise InvalidTypeError(
                 f"{self.name} cannot grow or shrink: only datasets in chunks can be resized, create it with maxshape= or chunks=", object=self.name
             )
-        shape = self.shape
-        if axis is not None:
-            if not 0 <= axis < len(shape):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions")
-            size = [size if number == axis else extent for number, extent in enumerate(shape)]
-        new = dtype_encoding.extents("shape", size)
-        if len(new) != len(shape):
-            raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions")
-        self._writer.resize(self._path, new)
 
-    def append(self, values: Any) -> None:
-        """Appends rows along the first dimension, which must be resizable. If that fails, the shape is as before.
-
-        Args:
-            values: The values; their first dimension is the one that grows, their other extents are those of the dataset.
-
-        Raises:
-            InvalidTypeError: The values have another shape.
-
-        Example:
-            >>> d.append(np.zeros((10, 3)))
-        """
-        before = self.shape
-        count = self._rows_of(values, before)
-        self.resize((before[0] + count, *before[1:]))
-        try:
-            self[before[0] : before[0] + count] = values
-        except BaseException:
-            self.resize(before)
-            raise
-
-    def _rows_of(self, values: Any, shape: tuple[int, ...]) -> int:
-        """The number of rows that values have. A single row is not repeated along a dimension that it lacks."""
-        kind = self._datatype["class"]
-        if isinstance(values, np.ndarray) or kind not in ("compound", "sequence"):
-            given = np.shape(values)
-            given = given[: len(given) - (len(self._datatype["shape"]) if kind == "array" else 0)]
-            if not shape or given[1:] != shape[1:] or not given:
-                raise InvalidTypeError(f"values of shape {given} appended to shape {shape}: give rows of shape {shape[1:]}", object=self.name)
-        return len(values)
+    def _resize(self, shape: list[int]) -> None:
+        self._writer.resize(self._path, shape)
 
     def __setitem__(self, key: Any, values: Any) -> None:
         """Writes a selection: slices, lists of indexes and masks, as in numpy. Field names in the key (`d["a", 0:3]`) restrict it
@@ -297,19 +258,6 @@ class NewDataset:
             >>> d.read_direct(buffer, np.s_[0:10])
         """
         dest[... if dest_sel is None else dest_sel] = self[... if source_sel is None else source_sel]
-
-    def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
-        """Writes a selection of an array to a selection; by default all.
-
-        Args:
-            source: The array of the values.
-            source_sel: What of it is written; everything by default.
-            dest_sel: Where it goes; everywhere by default.
-
-        Example:
-            >>> d.write_direct(values, dest_sel=np.s_[0:10])
-        """
-        self[... if dest_sel is None else dest_sel] = source[... if source_sel is None else source_sel]
 
     def flush(self) -> None:
         """Does nothing: the file is complete when it is closed.
