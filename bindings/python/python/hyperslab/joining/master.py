@@ -16,7 +16,7 @@ from ..objects.dataset import Dataset
 from ..sources.addresses import is_address
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
-from ..writing.new_attributes import NewAttributes
+from ..writing.new_attributes import new_attributes
 from ..writing.new_dataset import NewDataset
 from ..writing.new_file import NewFile
 from . import references
@@ -163,7 +163,7 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: reference
         assert value is not None
         if key == "_Netcdf4Coordinates" and joined.how.new_dim is not None and name in joined.series:
             numbers = np.array([_new_number(joined), *np.atleast_1d(found.attrs[key])], "<i4")
-            NewAttributes(made._writer, name)[key] = numbers
+            new_attributes(made._writer, name)[key] = numbers
         elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found):
             made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
         elif dtype_encoding.has_references(value.datatype):
@@ -172,7 +172,7 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: reference
             data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
             made._writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
         elif dtype_encoding.uses_heap(value.datatype):
-            NewAttributes(made._writer, name)[key] = value_of(value, found._file)
+            new_attributes(made._writer, name)[key] = value_of(value, found._file)
         else:
             made._writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
 
@@ -215,7 +215,7 @@ def _write_new_dimension(made: NewFile, joined: Joined, opened: Callable[[str], 
     _mark_as_scale(made, name, text)
     number = _new_number(joined)
     if number:
-        NewAttributes(made._writer, name)["_Netcdf4Dimid"] = np.int32(number)
+        new_attributes(made._writer, name)["_Netcdf4Dimid"] = np.int32(number)
 
 
 def _new_number(joined: Joined) -> int:

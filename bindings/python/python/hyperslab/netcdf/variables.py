@@ -8,26 +8,32 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..objects.attributes import Attributes, attribute_name
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
-from ..writing.new_file import NewAttributes, NewDataset
+from ..writing.new_attributes import WriterAttributes
+from ..writing.new_file import NewDataset
 from . import growth as netcdf_growth
 from . import times as netcdf_times
 
 _RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 
 
-class NetcdfAttributes(NewAttributes):
+class NetcdfAttributes(Attributes):
     """The attributes of a netCDF group or variable, as netCDF4-python stores them: ASCII text and bytes are characters
     (NC_CHAR), other text and lists of text are strings (NC_STRING), numbers have one dimension."""
 
-    def create(self, name: str, value: Any, dtype: Any = None) -> None:
-        """Sets an attribute.
+    def __init__(self, writer: Any, path: str) -> None:
+        super().__init__(WriterAttributes(writer, path))
+
+    def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
+        """Sets an attribute, or replaces it.
 
         Args:
             name: Name of the attribute.
-            value: Text, numbers, or a list of text.
+            data: Text, numbers, or a list of text.
+            shape: Must be `None`: netCDF has attributes of one dimension.
             dtype: Its type; with `str`, text becomes NC_STRING also if it is ASCII.
 
         Raises:
@@ -37,17 +43,32 @@ class NetcdfAttributes(NewAttributes):
         Example:
             >>> v.attrs.create("units", "K", dtype=str)
         """
-        name = checked_name(name, "attribute")
+        name = checked_name(attribute_name(name), "attribute")
         what = f"attribute {name!r}"
         if name in _RESERVED or name == "_FillValue":
             raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""))
-        self._put(name, value, dtype, what)
+        if shape is not None:
+            raise UnsupportedError(f"{what} with a shape: netCDF has attributes of one dimension")
+        self._put(name, data, dtype, what)
+
+    def modify(self, name: str | bytes, value: Any) -> None:
+        """Sets an attribute, whose type and length become those of the value.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> v.attrs.modify("units", "kelvin")
+        """
+        self.create(name, value)
 
     def _put(self, name: str, value: Any, dtype: Any, what: str) -> None:
         if isinstance(value, (str, bytes)) and dtype is not str:
             text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
             if isinstance(value, bytes) or text.isascii():
-                self._writer.set_attribute(self._path, name, *fixed_text(text, what))
+                shape, datatype, raw, heap = fixed_text(text, what)
+                self._store.set(name, shape, datatype, raw, heap)
                 return
         given = np.asarray(value, dtype=None if dtype is str else dtype)
         if given.dtype.kind == "O" and (other := [item for item in given.ravel().tolist() if not isinstance(item, (str, bytes))]):

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, MutableMapping
 from typing import Any, Protocol
 
 import numpy as np
 
 from .. import _native, dtypes
-from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..base.type_aliases import AttributeValue
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
-from . import reading, stored_references
-from .kept import kept
+from . import reading
 
 
 def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer) -> AttributeValue:
@@ -38,59 +37,75 @@ def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer)
     return values[()] if values.ndim == 0 else values
 
 
-class Owner(Protocol):
-    """An object that has attributes."""
+class AttributeStore(Protocol):
+    """Where the attributes of an object are: in a file that is read or edited, or in one that is being written."""
 
-    _backend: Backend
-    _number: int
-
-    @property
-    def _file(self) -> _native.File: ...
+    #: Whether the names stay as they are.
+    is_fixed: bool
 
     @property
-    def name(self) -> str: ...
+    def lock(self) -> contextlib.AbstractContextManager[Any]:
+        """Held while more than one look has to see one state of the file."""
 
-    @property
-    def _changes(self) -> Changes: ...
+    def place(self) -> tuple[str | None, str]:
+        """The path of the file, if it is known, and that of the object, for errors."""
 
-    def _own_number(self) -> int: ...
+    def check(self) -> None:
+        """Raises `ReadOnlyError` if attributes cannot be changed."""
 
-    def _current(self, value: Any) -> Any: ...
+    def names(self) -> list[str]:
+        """The names of the attributes."""
+
+    def get(self, name: str) -> _native.AttributeValue | None:
+        """An attribute as it is stored."""
+
+    def value(self, found: _native.AttributeValue) -> Any:
+        """The value of a stored attribute."""
+
+    def heap(self) -> list[bytes]:
+        """An empty list for what elements of new values point at."""
+
+    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+        """Sets an attribute."""
+
+    def delete(self, name: str) -> None:
+        """Removes an attribute that is there."""
 
 
 class Attributes(MutableMapping[str, AttributeValue]):
     """The attributes of an object: a mapping of names to values, read on access. They can be changed if the file can."""
 
-    def __init__(self, node: Owner) -> None:
-        self._node, self._number, self._backend = node, node._number, node._backend
+    def __init__(self, store: AttributeStore) -> None:
+        self._store = store
+        self._kept: list[str] | None = None
 
     @property
-    def _file(self) -> _native.File:
-        return self._node._file
-
-    @kept
     def _names(self) -> list[str]:
-        with self._backend.lock:
-            return self._file.attribute_names(self._number)
+        if self._kept is not None:
+            return self._kept
+        names = self._store.names()
+        if self._store.is_fixed:
+            self._kept = names
+        return names
 
     def __getitem__(self, name: str | bytes) -> Any:
         text = attribute_name(name)
-        with self._backend.lock:
-            found = self._file.attribute(self._number, text)
+        with self._store.lock:
+            found = self._store.get(text)
             if found is None:
                 raise self._missing(text)
-            return value_of(found, self._file)
+            return self._store.value(found)
 
     def __setitem__(self, name: str | bytes, value: Any) -> None:
         self.create(name, value)
 
     def __delitem__(self, name: str | bytes) -> None:
-        text, changes = attribute_name(name), self._node._changes
-        with changes.lock:
+        text = attribute_name(name)
+        self._store.check()
+        with self._store.lock:
             if text not in self._names:
                 raise self._missing(text)
-            number = self._node._own_number()
-            changes.make(lambda editor: editor.delete_attribute(number, text))
+            self._store.delete(text)
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -116,14 +131,14 @@ class Attributes(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.create("count", 3, dtype="u2")
         """
-        changes = self._node._changes
-        found, datatype, raw, heap = attribute_encoding.encoded(attribute_name(name), data, dtype, stored_references.values_of(self._node))
+        self._store.check()
+        found, datatype, raw, heap = attribute_encoding.encoded(attribute_name(name), data, dtype, self._store.heap())
         if shape is not None:
             given = dtype_encoding.extents("shape", shape)
             if found is None or np.prod(given, dtype=object) != np.prod(found, dtype=object):
                 raise InvalidInputError(f"attribute {attribute_name(name)!r}: a value of shape {found} for shape {tuple(given)}")
             found = given
-        self._set(changes, attribute_name(name), found, datatype, raw, heap)
+        self._store.set(attribute_name(name), found, datatype, raw, heap)
 
     def modify(self, name: str | bytes, value: Any) -> None:
         """Changes the value of an attribute, and keeps its dtype and shape. An attribute that does not exist is created.
@@ -139,37 +154,33 @@ class Attributes(MutableMapping[str, AttributeValue]):
         Example:
             >>> f.attrs.modify("count", 4)
         """
-        changes = self._node._changes
-        with changes.lock:
-            self._modify(changes, attribute_name(name), value)
+        self._store.check()
+        with self._store.lock:
+            self._modify(attribute_name(name), value)
 
-    def _modify(self, changes: Changes, name: str, value: Any) -> None:
-        found = self._file.attribute(self._number, name)
+    def _modify(self, name: str, value: Any) -> None:
+        found = self._store.get(name)
         if found is None:
             self.create(name, value)
             return
         if found.shape is None:
-            raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", self._file.path, self._node.name)
+            raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", *self._store.place())
         if found.datatype["class"] == "reference":
-            values = stored_references.values_of(self._node)
+            values = self._store.heap()
             stored = dtype_encoding.stored(value, found.datatype, values)
             if list(stored.shape) != list(found.shape):
-                raise InvalidTypeError(f"attribute {name!r}: a value of shape {stored.shape} for shape {tuple(found.shape)}", self._file.path, self._node.name)
-            self._set(changes, name, list(found.shape), found.datatype, stored.tobytes(), values)
+                raise InvalidTypeError(f"attribute {name!r}: a value of shape {stored.shape} for shape {tuple(found.shape)}", *self._store.place())
+            self._store.set(name, list(found.shape), found.datatype, stored.tobytes(), values)
             return
-        heap = stored_references.values_of(self._node)
+        heap = self._store.heap()
         data = dtype_encoding.stored(value, found.datatype, heap)
         shape = dtype_encoding.shape_of(data, found.datatype)
         if shape != tuple(found.shape) and not (data.size == 1 and np.prod(found.shape, dtype=object) == 1):
-            raise InvalidTypeError(f"attribute {name!r}: a value of shape {shape} for shape {tuple(found.shape)}", self._file.path, self._node.name)
-        self._set(changes, name, list(found.shape), found.datatype, data.tobytes(), heap)
-
-    def _set(self, changes: Changes, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
-        number = self._node._own_number()
-        changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, raw, heap))
+            raise InvalidTypeError(f"attribute {name!r}: a value of shape {shape} for shape {tuple(found.shape)}", *self._store.place())
+        self._store.set(name, list(found.shape), found.datatype, data.tobytes(), heap)
 
     def _missing(self, name: str) -> ObjectNotFoundError:
-        return ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}", self._file.path, self._node.name)
+        return ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}", *self._store.place())
 
     def __repr__(self) -> str:
         return f"<Attributes: {', '.join(self._names)}>"
@@ -185,29 +196,41 @@ def attributes_of(file: _native.File, number: int) -> Attributes:
     Returns:
         The attributes.
     """
-    return Attributes(_Unnamed(file, number))
+    return Attributes(ReadAttributes(file, number))
 
 
-class _Unnamed:
-    """An object of a file that is open for reading, of which only the number is known."""
+class ReadAttributes:
+    """The attributes of an object of a file that is open for reading, of which only the number is known."""
+
+    is_fixed = True
+    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
     def __init__(self, file: _native.File, number: int) -> None:
         self._file, self._number = file, number
-        self._backend: Backend = Reading(file)
 
-    @property
-    def name(self) -> str:
-        return self._file.object_path(self._number)
+    def place(self) -> tuple[str | None, str]:
+        return self._file.path, self._file.object_path(self._number)
 
-    @property
-    def _changes(self) -> Changes:
-        return self._backend.changes(self.name)
+    def check(self) -> None:
+        Reading(self._file).changes(self.place()[1])
 
-    def _own_number(self) -> int:
-        return self._number
+    def names(self) -> list[str]:
+        return self._file.attribute_names(self._number)
 
-    def _current(self, value: Any) -> Any:
-        return value
+    def get(self, name: str) -> _native.AttributeValue | None:
+        return self._file.attribute(self._number, name)
+
+    def value(self, found: _native.AttributeValue) -> Any:
+        return value_of(found, self._file)
+
+    def heap(self) -> list[bytes]:
+        return []
+
+    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+        self.check()
+
+    def delete(self, name: str) -> None:
+        self.check()
 
 
 def shown(value: Any) -> str:

@@ -13,6 +13,7 @@ from ..values.references import Reference
 from . import html, tree
 from .attributes import Attributes
 from .kept import kept
+from .node_attributes import NodeAttributes
 from .region_references import RegionReferences
 
 
@@ -73,7 +74,7 @@ class Node:
     @property
     def attrs(self) -> Attributes:
         """The attributes."""
-        return Attributes(self)
+        return Attributes(NodeAttributes(self))
 
     @property
     def path(self) -> str:

@@ -98,7 +98,8 @@ class ValueChanges:
         given = np.shape(values)
         given = given[: len(given) - (len(datatype["shape"]) if datatype["class"] == "array" else 0)]
         if len(given) != len(shape) or given[:axis] + given[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
-            message = f"values of shape {given} appended to shape {shape} along axis {axis}: their other extents are those of the dataset"
+            hint = f"give rows of shape {shape[1:]}" if axis == 0 else "their other extents are those of the dataset"
+            message = f"values of shape {given} appended to shape {shape} along axis {axis}: {hint}"
             raise InvalidTypeError(message, self._filename(), self.name)
         return int(given[axis])
 

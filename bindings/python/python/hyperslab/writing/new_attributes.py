@@ -1,80 +1,64 @@
-"""New attributes: attributes of an object of a file that is being written."""
+"""New attributes: where the attributes of an object of a file that is being written are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+import contextlib
 from typing import Any
 
+import numpy as np
+
 from .. import _native
-from ..base.errors import ObjectNotFoundError
-from ..base.type_aliases import AttributeValue
-from ..objects import attributes
-from ..values import attribute_encoding, dtype_encoding, empty, new_references
+from ..objects.attributes import Attributes, value_of
 
 
-class NewAttributes(MutableMapping[str, AttributeValue]):
-    """The attributes of an object that is being written: `attrs["units"] = "K"`. They can be read back, and removed."""
+class WriterAttributes:
+    """The attributes of an object at a path of a file that is being written."""
 
-    def __init__(self, writer: _native.Writer, path: str) -> None:
-        self._writer, self._path = writer, path
+    is_fixed = False
+    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
-    def __getitem__(self, name: str) -> AttributeValue:
-        found = self._writer.attribute(self._path, name)
-        if found is None:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self) or 'none'}", object=self._path)
-        return attributes.value_of(found, self._writer)
+    def __init__(self, writer: Any, path: str) -> None:
+        self.writer, self.path = writer, path
 
-    def __setitem__(self, name: str, value: Any) -> None:
-        self.create(name, value)
+    def place(self) -> tuple[str | None, str]:
+        return None, self.path
 
-    def __delitem__(self, name: str) -> None:
-        if name not in self:
-            raise ObjectNotFoundError(f"there is no attribute {name!r}", object=self._path)
-        self._writer.remove_attribute(self._path, name)
+    def check(self) -> None:
+        """They can be changed."""
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._writer.attribute_names(self._path)
+    def names(self) -> list[str]:
+        names: list[str] = self.writer.attribute_names(self.path)
+        return names
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._writer.attribute_names(self._path))
+    def get(self, name: str) -> _native.AttributeValue | None:
+        found: _native.AttributeValue | None = self.writer.attribute(self.path, name)
+        return found
 
-    def __len__(self) -> int:
-        return len(self._writer.attribute_names(self._path))
+    def value(self, found: _native.AttributeValue) -> Any:
+        return value_of(found, self.writer)
 
-    def create(self, name: str, value: Any, dtype: Any = None) -> None:
-        """Sets an attribute.
+    def heap(self) -> list[bytes]:
+        return []
 
-        Args:
-            name: Name of the attribute.
-            value: Its value.
-            dtype: Its dtype; by default that of `value`.
+    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+        if datatype["class"] == "reference" and datatype["kind"] == "object" and shape is not None:
+            targets = [heap[number - 1].decode() if number else None for number in np.frombuffer(raw, "<u8").tolist()]
+            self.writer.set_references(self.path, name, shape, targets)
+        else:
+            self.writer.set_attribute(self.path, name, shape, datatype, raw, heap)
 
-        Raises:
-            UnsupportedError: HDF5 cannot store such a value.
+    def delete(self, name: str) -> None:
+        self.writer.remove_attribute(self.path, name)
 
-        Example:
-            >>> f.attrs.create("count", 3, dtype="u2")
-        """
-        kind = new_references.kind_of(empty.as_ours(value), dtype)
-        if kind == "object":
-            heap: list[bytes] = []
-            given = dtype_encoding.stored(value, new_references.datatype_of(kind), heap)
-            numbers = given.reshape(-1).view("<u8").tolist()
-            self._writer.set_references(self._path, name, list(given.shape), [heap[number - 1].decode() if number else None for number in numbers])
-            return
-        self._writer.set_attribute(self._path, name, *attribute_encoding.encoded(name, value, dtype))
 
-    def modify(self, name: str, value: Any) -> None:
-        """Sets an attribute, with the dtype and shape of `value`.
+def new_attributes(writer: Any, path: str) -> Attributes:
+    """The attributes of an object at a path of a file that is being written.
 
-        Args:
-            name: Name of the attribute.
-            value: Its value.
+    Args:
+        writer: What writes the file, or plans it.
+        path: Path of the object.
 
-        Example:
-            >>> f.attrs.modify("count", 4)
-        """
-        self.create(name, value)
-
-    def __repr__(self) -> str:
-        return f"<new attributes: {', '.join(self)}>"
+    Returns:
+        The attributes.
+    """
+    return Attributes(WriterAttributes(writer, path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,20 @@ from .. import dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..base.type_aliases import Elements
 from ..objects import filters, reading
+from ..objects.attributes import Attributes
 from ..objects.dataset_changes import broadcast
 from ..objects.text_view import TextView
 from ..objects.value_changes import ValueChanges
 from ..values import compounds, dtype_encoding, indexing_keys, new_references, tagged_dtypes, times
 from ..values.empty import Empty
 from ..values.new_references import NewReference
-from .new_attributes import NewAttributes
+from .new_attributes import new_attributes
 
 
 class NewDataset(ValueChanges):
     """A dataset that is being written: `dataset[10:20] = values` writes, `dataset[10:20]` reads them back."""
 
-    _attributes: type[NewAttributes] = NewAttributes
+    _attributes: Callable[[Any, str], Attributes] = staticmethod(new_attributes)
 
     def __init__(
         self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any], chunks: tuple[int, ...] | None, fill: Any = None
@@ -124,7 +125,7 @@ class NewDataset(ValueChanges):
         return reading.convert(raw, about["datatype"], (), about["fill_heap"], self._writer)[()]
 
     @property
-    def attrs(self) -> NewAttributes:
+    def attrs(self) -> Attributes:
         """The attributes."""
         return self._attributes(self._writer, self._path)
 

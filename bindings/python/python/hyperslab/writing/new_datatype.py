@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .new_attributes import NewAttributes
+from ..objects.attributes import Attributes
+from .new_attributes import new_attributes
 
 
 class NewDatatype:
@@ -19,9 +20,9 @@ class NewDatatype:
         return "/" + self._path.strip("/")
 
     @property
-    def attrs(self) -> NewAttributes:
+    def attrs(self) -> Attributes:
         """The attributes."""
-        return NewAttributes(self._writer, self._path)
+        return new_attributes(self._writer, self._path)
 
     def __repr__(self) -> str:
         return f"<new datatype {self.name} {self.dtype}>"

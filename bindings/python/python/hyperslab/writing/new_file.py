@@ -19,7 +19,6 @@ from ..objects.virtual_layouts import VirtualLayout, VirtualSource
 from ..sources.addresses import is_address, options_of, shown_address
 from ..values.dtype_encoding import extents, fill_of
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
-from .new_attributes import NewAttributes
 from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_group import NewGroup
@@ -28,7 +27,6 @@ __all__ = [
     "ExternalLink",
     "HardLink",
     "NewAttributeReference",
-    "NewAttributes",
     "NewDataset",
     "NewDatatype",
     "NewFile",

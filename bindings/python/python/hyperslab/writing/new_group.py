@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..objects import definition
+from ..objects.attributes import Attributes
 from ..objects.creation import Creation
 from ..objects.links import ExternalLink, HardLink, SoftLink, as_ours
 from ..objects.virtual_layouts import VirtualLayout
 from ..values import dtype_encoding, new_references, times
 from ..values.new_references import NewReference
 from . import copying
-from .new_attributes import NewAttributes
+from .new_attributes import new_attributes
 from .new_dataset import NewDataset
 from .new_datatype import NewDatatype
 from .new_members import NewMembers, normal
@@ -25,12 +27,12 @@ from .new_members import NewMembers, normal
 class NewGroup(Creation, NewMembers):
     """A group that is being written: a mapping of names to groups and datasets."""
 
-    _attributes: type[NewAttributes] = NewAttributes
+    _attributes: Callable[[Any, str], Attributes] = staticmethod(new_attributes)
     #: Whether this writer writes the whole file, so that objects can be moved and removed.
     _is_whole = True
 
     @property
-    def attrs(self) -> NewAttributes:
+    def attrs(self) -> Attributes:
         """The attributes."""
         return self._attributes(self._writer, self._path)
 

@@ -18,9 +18,10 @@ from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
 from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..base.type_aliases import Path
+from ..objects.attributes import Attributes
 from ..sources.addresses import options_of
 from ..values import dtype_encoding, indexing_keys, new_references
-from .new_file import NewAttributes, NewDataset, NewGroup, extents, fill_of, filters_of
+from .new_file import NewDataset, NewGroup, extents, fill_of, filters_of
 
 
 class Subfile(NamedTuple):
@@ -384,7 +385,7 @@ class WritePlan:
         return PlanGroup(PlanWriter(self._native), "/")
 
     @property
-    def attrs(self) -> NewAttributes:
+    def attrs(self) -> Attributes:
         """Attributes of the root group."""
         return self.root.attrs
 

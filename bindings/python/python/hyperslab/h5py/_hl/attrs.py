@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...objects.attributes import Attributes, attribute_name
+from ...objects.node_attributes import NodeAttributes
 from .. import h5a
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -12,10 +13,13 @@ from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 class AttributeManager(Attributes):
     """The attributes of an object."""
 
+    def __init__(self, parent: Any) -> None:
+        super().__init__(NodeAttributes(parent))
+        self._node = parent
+
     @property
     def _id(self) -> Any:
-        node: Any = self._node
-        return node.id
+        return self._node.id
 
     def __contains__(self, name: object) -> bool:
         return attribute_name(name) in self._names
