@@ -101,6 +101,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     # Only the superblock's checksum is wrong: all is saved, and the exit status is 0.
     whole = (made / "flow.h5").read_bytes()
     (made / "broken.h5").write_bytes(whole[:44] + bytes(4) + whole[48:])
+    hs.convert(made / "profiles.nc", made / "container.arrow")
     plan = hs.WritePlan(made / "run.h5")
     task = plan.task(0)
     task.create_dataset("x", data=np.arange(10.0))

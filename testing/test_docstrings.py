@@ -8,7 +8,6 @@ from typing import Any
 import hyperslab as hs
 import hyperslab.dtypes
 import hyperslab.indexes
-import hyperslab.spark.mllib
 import hyperslab.models.grid_mesh
 import hyperslab.mpi
 import hyperslab.netcdf.plan
@@ -17,6 +16,7 @@ import hyperslab.objects.netcdf_dimension
 import hyperslab.objects.plot
 import hyperslab.simulation
 import hyperslab.spark
+import hyperslab.spark.mllib
 import hyperslab.values.netcdf_types
 import public_api
 import pytest

@@ -21,7 +21,7 @@ import pytest
 _CHILD = """
 import os, signal, sys, threading, time
 import hyperslab as hs
-from hyperslab import maintenance
+from hyperslab.maintenance import operations as maintenance
 maintenance._CHECKPOINT_BYTES = 4000
 source, target, lines, number, options = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), eval(sys.argv[5])
 log = os.path.join(os.path.dirname(target), "." + os.path.basename(target) + ".repack.log")

@@ -11,7 +11,7 @@ import pathlib
 import re
 
 import hyperslab as hs
-from hyperslab import errors
+from hyperslab.base import errors
 
 # The commands register themselves when their modules are imported.
 from hyperslab.cli import commands as _commands  # noqa: F401

@@ -7,14 +7,28 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperGroup
 
 import hyperslab as hs
 
-from .menu import MENU
+from .menu import MENU, SECTIONS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+class Sections(TyperGroup):
+    """A list of commands in the sections of the menu."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the sections, whose summaries begin in one column."""
+        width = max(map(len, MENU))
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), entry.summary) for name, entry in entries.items()], col_max=30, col_spacing=2)
+
+
 app = typer.Typer(
+    cls=Sections,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -148,7 +148,7 @@ def repack(
 
 @command(
     "hyperslab convert profiles.nc profiles.arrow",
-    "hyperslab convert profiles.arrow again.nc",
+    "hyperslab convert container.arrow again.nc",
 )
 def convert(
     file: FileName,
