@@ -111,10 +111,6 @@ class NetcdfPlan(PlannedGroup, WritePlan):
             self._there = _dimensions_of(self.path)
         self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
 
-    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
-        """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
-        raise UnsupportedError("a dataset in a plan of netCDF: create variables")
-
     def _scale(self, dimension: NetcdfDimension) -> None:
         if dimension.path not in self._there:
             super()._scale(dimension)
