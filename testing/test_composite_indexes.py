@@ -460,7 +460,7 @@ def test_an_honest_index_passes_every_audit(tmp_path: pathlib.Path) -> None:
 import warnings, hyperslab as hs, hyperslab.sources.sessions
 warnings.simplefilter("error")
 for _ in range(150):
-    hs.sessions.session.cache_clear()
+    hs.sources.sessions.session.cache_clear()
     f = hs.open({str(path)!r})
     for text in ("x > 0.1 and y < 0", "x <= 0 and z = 3", "x > -1 and y > -1e300 and z != 4", "y < 9"):
         hs.query(f, "/", text).count()

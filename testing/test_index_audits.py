@@ -34,7 +34,7 @@ def write(path: pathlib.Path, data: Any, **options: Any) -> pathlib.Path:
 
 def ask(path: pathlib.Path, level: str = "X") -> tuple[int, bool, list[str], int]:
     """What a new session answers: rows above 100, whether an index is used, its warnings, and the chunks that it decoded."""
-    hs.sessions.session.cache_clear()
+    hs.sources.sessions.session.cache_clear()
     before = hs.counters()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -48,7 +48,7 @@ MANY_SESSIONS = """
 import hyperslab.sources.sessions
 decoded = []
 for _ in range(60):
-    hs.sessions.session.cache_clear()
+    hs.sources.sessions.session.cache_clear()
     before = hs.counters()
     q = hs.query(path, "/", "x > 100")
     count = q.count()

@@ -188,7 +188,7 @@ def test_an_honest_index_passes_every_audit(tmp_path: pathlib.Path, level: str) 
 import warnings, numpy as np
 warnings.simplefilter("error")
 for _ in range(200):
-    hs.sessions.session.cache_clear()
+    hs.sources.sessions.session.cache_clear()
     f = hs.open(path)
     for text, wanted in (("x > 1", 0), ("x < -1 or x = 0", 1), ("x != 0", 2), ("x >= -1e300", 3)):
         print(hs.query(f, "/", text).count(), end=" ")

@@ -15,7 +15,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-from hyperslab import indexing_keys
+from hyperslab.values import indexing_keys
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -15,6 +15,7 @@ import time
 
 import h5py
 import hyperslab as hs
+import hyperslab.base.errors
 import netCDF4
 import numpy as np
 import pytest
@@ -503,7 +504,7 @@ def test_stores_of_obspec(sample):
     assert max(len(starts) for starts in store.asked) > 1, "many ranges at once"
     with pytest.raises(hs.IoError, match="KeyError"):
         hs.open("other.h5", store=store)
-    with pytest.raises(hs.errors.InvalidTypeError, match="obspec"):
+    with pytest.raises(hyperslab.base.errors.InvalidTypeError, match="obspec"):
         hs.open("x.h5", store=object())
 
 

@@ -36,7 +36,7 @@ import sys, json, time, hyperslab as hs, hyperslab.sources.sessions
 path, column = sys.argv[1:]
 times, decoded = [], []
 for _ in range(30):
-    hs.sessions.session.cache_clear()
+    hs.sources.sessions.session.cache_clear()
     before = hs.counters()
     begin = time.perf_counter()
     f = hs.open(path)
