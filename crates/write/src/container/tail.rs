@@ -42,12 +42,12 @@ use super::plan::WritePlan;
 use super::record::SubfileRecord;
 use crate::encoding::hex::Hex;
 use crate::file::allocator::checked_alignment;
-use crate::file::dataset::DatasetWriter;
+use crate::file::dataset::state::DatasetWriter;
 use crate::file::definition::{DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// File name of a tail, in the folder of the commit that created it.

@@ -7,10 +7,10 @@ use hyperslab_formats::hdf5::writer::{FillObjects, StoredChunk};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
-use super::allocator::Allocator;
-use super::definition::DatasetDefinition;
-use super::memory_length::memory_length;
 use super::touched_chunks::filled_with_fill_value;
+use crate::file::allocator::Allocator;
+use crate::file::definition::DatasetDefinition;
+use crate::file::memory_length::memory_length;
 
 /// A decoded chunk that still misses elements.
 #[derive(Debug)]

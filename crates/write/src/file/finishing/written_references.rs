@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::hdf5::writer::{HeapWriter, NewFile, Pointed, each_reference, stored_offsets, stored_values};
 
-use super::file_writer::FileWriter;
-use super::memory_length::memory_length;
-use super::reference_targets::Target;
+use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
+use crate::file::references::targets::Target;
 
 /// File offset and bytes.
 type Placed = (u64, Vec<u8>);

@@ -2,13 +2,13 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::allocator::Allocator;
-use super::dataset::{DatasetStorage, DatasetWriter};
-use super::memory_length::memory_length;
 use super::partial_chunk::load_partial_chunk;
-use super::region::{Region, copy, runs};
+use super::state::{DatasetStorage, DatasetWriter};
 use super::touched_chunks::{chunk_index, filled_with_fill_value, touched_chunks};
-use super::unwritten_regions::unwritten_regions;
+use crate::file::allocator::Allocator;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, copy, runs};
+use crate::file::regions::unwritten::unwritten_regions;
 
 impl DatasetWriter {
     /// The elements of `region`, encoded as in the file. Elements that were never written have the fill value.

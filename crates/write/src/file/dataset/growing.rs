@@ -5,10 +5,10 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::definition::DatasetDefinition;
-use super::memory_length::memory_length;
-use super::region::{Region, copy};
 use super::touched_chunks::filled_with_fill_value;
+use crate::file::definition::DatasetDefinition;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, copy};
 
 /// Above this many bytes of values the chunk shape is chosen.
 const MAX_WAITING_BYTES: u64 = 2 << 20;

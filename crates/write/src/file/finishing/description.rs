@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{LibraryVersion, NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
-use super::dataset::DatasetWriter;
 use super::dimension_scales::dimension_scales;
-use super::links::Link;
-use super::object::{AttributeEntry, ObjectEntry};
-use super::reference_targets::ReferenceTargets;
+use crate::file::dataset::state::DatasetWriter;
+use crate::file::object::{AttributeEntry, ObjectEntry};
+use crate::file::references::links::Link;
+use crate::file::references::targets::ReferenceTargets;
 
 /// All objects except the datasets for which `own` is false.
 pub(crate) fn chosen(objects: &BTreeMap<String, ObjectEntry>, own: impl Fn(&DatasetWriter) -> bool) -> BTreeMap<&String, &ObjectEntry> {

@@ -14,9 +14,9 @@ use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::open_own_file;
 use serde::{Deserialize, Serialize};
 
-use super::allocator::Position;
-use super::file_writer::FileWriter;
-use super::region::Region;
+use crate::file::allocator::Position;
+use crate::file::file_writer::FileWriter;
+use crate::file::regions::region::Region;
 
 /// Longest time between two records while values come.
 const INTERVAL: Duration = Duration::from_secs(10);

@@ -7,9 +7,9 @@ use hyperslab_formats::{LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::choice::{Choice, above};
-use super::copied_references::name_references;
-use super::reference_targets::{Referenced, Target};
+use super::references::name_references;
 use super::source_file::{CopiedAttribute, SourceFile};
+use crate::file::references::targets::{Referenced, Target};
 
 /// Finds what is copied: the chosen objects, all below them, the groups above them, and, again and again, the dimension scales and the
 /// targets of references of what was found. Groups come before their members.

@@ -7,11 +7,11 @@ use hyperslab_formats::Object;
 use hyperslab_reader::Session;
 use hyperslab_storage::Existing;
 
-use super::copy_objects::{CopyOptions, copy_objects};
-use super::dataset_copy::CopyCounts;
-use super::file_writer::FileWriter;
-use super::reading_session::reading_session;
-use super::replaced_file::ReplacedFile;
+use super::dataset::CopyCounts;
+use super::objects::{CopyOptions, copy_objects};
+use crate::file::file_writer::FileWriter;
+use crate::file::reading_session::reading_session;
+use crate::file::replaced_file::ReplacedFile;
 
 impl FileWriter {
     /// Begins a file with the contents of `target` that replaces it on [`FileWriter::finish`]. Chunks are copied without

@@ -6,12 +6,12 @@ use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_formats::VirtualMapping;
 use hyperslab_formats::hdf5::writer::{FillObjects, NewDataset, NewStorage, StoredChunk};
 
-use super::definition::DatasetDefinition;
 use super::growing::GrowingValues;
 use super::partial_chunk::PartialChunk;
 use super::placement::Placement;
-use super::region::Region;
 use super::touched_chunks::{chunk_index, touched_chunks};
+use crate::file::definition::DatasetDefinition;
+use crate::file::regions::region::Region;
 
 #[derive(Debug)]
 pub(crate) struct DatasetWriter {

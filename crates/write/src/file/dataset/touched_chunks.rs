@@ -2,9 +2,9 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::definition::DatasetDefinition;
-use super::memory_length::memory_length;
-use super::region::{Region, copy};
+use crate::file::definition::DatasetDefinition;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, copy};
 
 /// A chunk that a region touches; `origin` and `part` are in coordinates of the dataset.
 pub(crate) struct TouchedChunk {

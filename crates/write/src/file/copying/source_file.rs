@@ -8,12 +8,12 @@ use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::choice::Choice;
-use super::copied_references::{ReferencedObjects, name_references};
-use super::copied_scales::ScaledDimension;
-use super::definition::AttributeValue;
-use super::links::Link;
-use super::object_references::ObjectReferences;
-use super::reference_targets::Target;
+use super::references::{ReferencedObjects, name_references};
+use super::scales::ScaledDimension;
+use crate::file::definition::AttributeValue;
+use crate::file::references::links::Link;
+use crate::file::references::object_references::ObjectReferences;
+use crate::file::references::targets::Target;
 
 /// An attribute, as it is written into the other file.
 pub(crate) enum CopiedAttribute {

@@ -6,10 +6,10 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_reader::Session;
 
-use super::allocator::{Allocator, Position, checked_alignment};
 use super::checkpoints::StoredValues;
-use super::dataset::{DatasetStorage, DatasetWriter};
-use super::file_writer::FileWriter;
+use crate::file::allocator::{Allocator, Position, checked_alignment};
+use crate::file::dataset::state::{DatasetStorage, DatasetWriter};
+use crate::file::file_writer::FileWriter;
 
 impl FileWriter {
     /// Begins a file that gets the name `target` when it is finished, or goes on with what an earlier process has left in `aside`. Returns

@@ -6,10 +6,10 @@ use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 use hyperslab_storage::{Existing, SharedFile};
 
-use super::dataset::DatasetWriter;
 use super::description::{chosen, describe, object_indexes};
-use super::file_writer::FileWriter;
-use super::memory_length::memory_length;
+use crate::file::dataset::state::DatasetWriter;
+use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
 
 /// With more objects than this, metadata is assumed not to fit before the values.
 const MAX_OBJECTS_IN_FRONT: usize = 1 << 10;

@@ -3,7 +3,7 @@
 use hyperslab_array::{Elements, ReferenceKind, Result, StoredReference};
 use hyperslab_formats::hdf5::writer::{TargetPart, number_references};
 
-use super::reference_targets::{Referenced, Target};
+use crate::file::references::targets::{Referenced, Target};
 
 /// The file that references are copied from.
 pub(crate) trait ReferencedObjects {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use hyperslab_array::Result;
 
-use super::allocator::Allocator;
-use super::dataset::{DatasetStorage, DatasetWriter};
-use super::memory_length::memory_length;
-use super::region::{Region, runs};
+use super::state::{DatasetStorage, DatasetWriter};
 use super::touched_chunks::{chunk_index, touched_chunks};
-use super::unwritten_regions::unwritten_regions;
+use crate::file::allocator::Allocator;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, runs};
+use crate::file::regions::unwritten::unwritten_regions;
 
 /// Bytes of fill values written at a time.
 pub(crate) const FILL_PIECE_BYTES: usize = 1 << 20;

@@ -9,17 +9,17 @@ use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
-use super::boxes::{boxes, size_of_chunks};
 use super::checkpoints::Checkpoints;
-use super::copied_references::name_references;
-use super::definition::DatasetDefinition;
-use super::file_writer::FileWriter;
-use super::memory_length::memory_length;
-use super::reference_targets::Target;
-use super::region::Region;
+use super::references::name_references;
 use super::source_file::SourceFile;
-use super::stored_box::region_of;
-use super::touched_chunks::touched_chunks;
+use crate::file::dataset::touched_chunks::touched_chunks;
+use crate::file::definition::DatasetDefinition;
+use crate::file::file_writer::FileWriter;
+use crate::file::memory_length::memory_length;
+use crate::file::references::targets::Target;
+use crate::file::regions::boxes::{boxes, size_of_chunks};
+use crate::file::regions::region::Region;
+use crate::file::regions::stored_box::region_of;
 
 /// Bytes of values re-encoded at a time, if chunks cannot be copied.
 const SLAB_BYTES: u64 = 32 << 20;

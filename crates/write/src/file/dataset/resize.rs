@@ -2,12 +2,12 @@
 
 use hyperslab_array::{Dataspace, Error, Result};
 
-use super::allocator::Allocator;
-use super::dataset::{DatasetStorage, DatasetWriter};
-use super::memory_length::memory_length;
 use super::partial_chunk::{PartialChunk, load_partial_chunk};
-use super::region::{Region, copy};
+use super::state::{DatasetStorage, DatasetWriter};
 use super::touched_chunks::filled_with_fill_value;
+use crate::file::allocator::Allocator;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, copy};
 
 impl DatasetWriter {
     /// Sets a new shape. Elements outside of it are lost: if the dataset grows again, they have the fill value.

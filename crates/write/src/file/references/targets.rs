@@ -9,9 +9,9 @@ use hyperslab_formats::hdf5::writer::{
     parse_selection, place_references, replace_references,
 };
 
-use super::definition::AttributeValue;
 use super::object_path::normalized_path;
 use super::object_references::{ObjectReferences, datatype};
+use crate::file::definition::AttributeValue;
 
 /// The target of a reference.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Elements, Error, HeapObjects, HeapReference, Member, ReferenceKind, Result};
 use hyperslab_formats::hdf5::writer::NewAttribute;
 
-use super::object::ObjectEntry;
-use super::object_references::{REFERENCE_BYTES, reference};
+use crate::file::object::ObjectEntry;
+use crate::file::references::object_references::{REFERENCE_BYTES, reference};
 
 /// Bytes of a variable-length element.
 const SEQUENCE_BYTES: u64 = 16;

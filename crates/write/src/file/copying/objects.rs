@@ -8,12 +8,12 @@ use hyperslab_reader::File;
 
 use super::checkpoints::Checkpoints;
 use super::choice::Choice;
-use super::copied_scales::{CopiedScale, CopiedScales};
-use super::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
-use super::file_writer::FileWriter;
-use super::reserved_attributes::COMMIT_ATTRIBUTE;
+use super::dataset::{CopyCounts, DatasetCopy, StorageFormat};
+use super::scales::{CopiedScale, CopiedScales};
 use super::selected_objects::selected_objects;
 use super::source_file::{CopiedAttribute, SourceFile};
+use crate::file::file_writer::FileWriter;
+use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
 
 /// How to copy the datasets of a file.
 #[derive(Default)]

@@ -7,14 +7,14 @@ use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
-use super::allocator::Allocator;
-use super::dataset::{DatasetStorage, DatasetWriter};
 use super::fill_unwritten::FILL_PIECE_BYTES;
 use super::growing::{self, GrowingValues};
-use super::memory_length::memory_length;
 use super::partial_chunk::{load_partial_chunk, store_chunk, store_partial_chunks};
-use super::region::{Region, runs};
+use super::state::{DatasetStorage, DatasetWriter};
 use super::touched_chunks::{TouchedChunk, chunk_index, contiguous_chunk, copy_into_chunk, filled_with_fill_value, touched_chunks};
+use crate::file::allocator::Allocator;
+use crate::file::memory_length::memory_length;
+use crate::file::regions::region::{Region, runs};
 
 /// Bytes of partial chunks that a dataset may hold in memory.
 const MAX_PARTIAL_CHUNK_BYTES: usize = 256 << 20;
