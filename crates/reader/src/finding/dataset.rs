@@ -8,7 +8,8 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::{Dataset, Object, ObjectId};
 
-use crate::{File, virtual_dataset};
+use crate::File;
+use crate::reading::virtual_dataset;
 
 impl File {
     /// The dataset with this ID. The error says what the object is instead, or why it cannot be read.

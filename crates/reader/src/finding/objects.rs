@@ -7,7 +7,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{Attributes, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
 
 use crate::File;
-use crate::live_file::{being_written, retry_while_torn, unfinished_if_locked};
+use crate::opening::live_file::{being_written, retry_while_torn, unfinished_if_locked};
 
 impl File {
     /// The root group.

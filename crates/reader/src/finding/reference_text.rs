@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Datatype, Error, HeapObjects, HyperslabAxis, ReferenceKind, ReferencedPart, Result, StoredSelection};
 
-use crate::virtual_dataset::regular;
+use crate::reading::virtual_dataset::regular;
 use crate::{File, Referenced};
 
 impl File {

@@ -9,11 +9,12 @@ use hyperslab_formats::{ArrayFile, Format, Interpretation, Link, Tree};
 use hyperslab_storage::{LocalFile, LocalIndex, Memory, Opening, RangeReader, RemoteFile, Storage, shown_address};
 use rayon::prelude::*;
 
-use crate::address::address_of;
-use crate::live_file::{being_written, is_locked, retry_while_torn, unfinished_if_locked};
-use crate::parked::{self, parkable};
-use crate::targets::with_targets;
-use crate::{File, Session, any_format};
+use super::address::address_of;
+use super::any_format;
+use super::live_file::{being_written, is_locked, retry_while_torn, unfinished_if_locked};
+use super::parked::{self, parkable};
+use super::targets::with_targets;
+use crate::{File, Session};
 
 impl Session {
     /// Opens a local file, or the object at an address such as `s3://bucket/key`. The format is detected from its bytes.

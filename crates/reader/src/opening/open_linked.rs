@@ -8,7 +8,7 @@ use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
 use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, Storage, encoded_name, is_address, shown_address};
 
-use crate::address::address_of;
+use super::address::address_of;
 use crate::{File, PathPolicy};
 
 impl File {

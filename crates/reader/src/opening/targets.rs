@@ -58,7 +58,7 @@ impl Targets {
         let name = target.file.strip_prefix("file://").unwrap_or(&target.file);
         let storage = self.document.linked_storage(name)?;
         if let Some(mut opened) = self.opened.lock()
-            && opened.len() < crate::open_linked::max_kept_open()
+            && opened.len() < super::open_linked::max_kept_open()
         {
             opened.insert(index, storage.clone());
         }

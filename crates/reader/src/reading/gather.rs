@@ -9,8 +9,8 @@ use hyperslab_array::{Cancellation, Dataspace, Datatype, Elements, Error, ErrorK
 use hyperslab_formats::{Attributes, Object, ObjectId};
 use rayon::prelude::*;
 
+use super::alike::Alike;
 use crate::File;
-use crate::alike::Alike;
 
 /// Larger values are left to reads of their own, which use all threads and share nothing.
 const MAX_GATHERED_BYTES: u64 = 64 << 10;

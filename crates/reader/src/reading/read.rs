@@ -4,10 +4,11 @@
 use hyperslab_array::{Axis, Cancellation, Datatype, Elements, Error, HeapObjects, Region, Result, Selection, scatter};
 use hyperslab_formats::{Dataset, ObjectId, StorageLayout, poison};
 
-use crate::buffer_pool::{PooledBuffer, zeros};
-use crate::dataset_read::{DatasetRead, Keep};
-use crate::stored::fill_value;
-use crate::{File, stored, virtual_dataset};
+use super::dataset_read::{DatasetRead, Keep};
+use super::stored::fill_value;
+use super::{stored, virtual_dataset};
+use crate::File;
+use crate::kept::buffer_pool::{PooledBuffer, zeros};
 
 impl File {
     /// Reads `selection` of a dataset: its elements in row-major order, in the file's layout, with

@@ -9,10 +9,11 @@ use hyperslab_array::{Error, ErrorKind, Result, Selection, interruption};
 use hyperslab_formats::{ArrayFile, ChunkSource, Dataset, Interpretation, Object, ObjectId, StorageLayout};
 use hyperslab_storage::{ChunkIndexPlace, LocalFile, LocalIndex, Recorder, SavedChunkIndex, Storage};
 
-use crate::address::address_of;
-use crate::restart_points::{DeflatedChunks, check_interval, make_points};
-use crate::stored::{MAX_CHUNKS, parts};
-use crate::{Session, any_format};
+use super::restart_points::{DeflatedChunks, check_interval, make_points};
+use crate::Session;
+use crate::opening::address::address_of;
+use crate::opening::any_format;
+use crate::reading::stored::{MAX_CHUNKS, parts};
 
 /// A name that no attribute has: looking for it reads what a search reads.
 const NO_ATTRIBUTE: &str = "\u{1}";

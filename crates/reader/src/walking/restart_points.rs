@@ -8,8 +8,8 @@ use hyperslab_formats::{ArrayFile, ChunkLocation, ChunkSource, Dataset, ObjectId
 use hyperslab_storage::{LocalIndex, MadePoint, RestartPoints, RestartPointsBuilder, Storage};
 use rayon::prelude::*;
 
-use crate::buffer_pool::zeros;
-use crate::decoding_memory::Held;
+use crate::kept::buffer_pool::zeros;
+use crate::kept::decoding_memory::Held;
 use crate::{File, Session};
 
 /// A chunk pays for its points if it is longer than this many intervals.

@@ -9,7 +9,8 @@ use hyperslab_formats::{ArrayFile, Format, Interpretation, ObjectId};
 use hyperslab_storage::{ForkMutex, LocalFile, LocalStamp, Opening};
 
 use super::pool::{self, Park};
-use crate::{Session, any_format};
+use crate::Session;
+use crate::opening::any_format;
 
 /// What is known of a parked file.
 pub(super) struct Parked {

@@ -13,9 +13,9 @@ use rayon::prelude::*;
 use super::index_list::axis_of;
 use super::slabs;
 use crate::File;
-use crate::dataset_read::Keep;
-use crate::read::fill;
-use crate::stored::MIN_PARALLEL_BYTES;
+use crate::reading::dataset_read::Keep;
+use crate::reading::read::fill;
+use crate::reading::stored::MIN_PARALLEL_BYTES;
 
 /// Bytes of a slab's box. Slabs are read side by side.
 const SLAB_BYTES: u64 = 4 << 20;

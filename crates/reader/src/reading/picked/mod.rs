@@ -16,10 +16,11 @@ pub use self::mask::Mask;
 
 use self::index_list::sorted;
 use self::spread::Spread;
-use crate::buffer_pool::zeros;
-use crate::dataset_read::Keep;
-use crate::read::{fill, heap_of};
-use crate::{File, stored};
+use super::dataset_read::Keep;
+use super::read::{fill, heap_of};
+use super::stored;
+use crate::File;
+use crate::kept::buffer_pool::zeros;
 
 /// What is wanted along one dimension.
 #[derive(Debug, Clone)]

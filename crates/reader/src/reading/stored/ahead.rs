@@ -11,8 +11,8 @@ use super::job::{Job, with_scratch};
 use super::locate::locate_kept;
 use super::shared_chunks::key;
 use crate::File;
-use crate::chunk_cache::{ChunkCache, Slot};
-use crate::dataset_read::{DatasetRead, Keep};
+use crate::kept::chunk_cache::{ChunkCache, Slot};
+use crate::reading::dataset_read::{DatasetRead, Keep};
 
 /// If small reads go through a dataset in order, starts decoding the next chunks on the threads of the session.
 pub(super) fn look_ahead(read: DatasetRead<'_>, cache: &ChunkCache) {

@@ -12,9 +12,9 @@ use rayon::prelude::*;
 
 use super::chunk::{MIN_PARALLEL_BYTES, bytes_of};
 use super::shared_chunks::key;
-use crate::buffer_pool::zeros;
-use crate::dataset_read::{DatasetRead, Keep};
-use crate::decoding_memory::Held;
+use crate::kept::buffer_pool::zeros;
+use crate::kept::decoding_memory::Held;
+use crate::reading::dataset_read::{DatasetRead, Keep};
 
 /// Smaller chunks are not looked up.
 const MIN_CHUNK_BYTES: u64 = 64 << 10;

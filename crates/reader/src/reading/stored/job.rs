@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use super::band::{Band, OutputPart};
 use super::chunk::{bytes_of, fill_value};
 use super::shared_chunks::SharedChunks;
-use crate::dataset_read::DatasetRead;
-use crate::decoding_memory::{Held, bound};
+use crate::kept::decoding_memory::{Held, bound};
+use crate::reading::dataset_read::DatasetRead;
 
 /// Stored ranges with smaller gaps are fetched together: reading over a short gap costs less than another call.
 pub(super) const COALESCE_GAP_BYTES: u64 = 32 << 10;

@@ -5,8 +5,8 @@ use hyperslab_formats::{ChunkLocation, ObjectId};
 use hyperslab_storage::Storage;
 
 use crate::File;
-use crate::dataset_read::DatasetRead;
-use crate::live_file::{being_written, retry_while_torn};
+use crate::opening::live_file::{being_written, retry_while_torn};
+use crate::reading::dataset_read::DatasetRead;
 
 /// The chunks that a selection touches, of a file that is unchanged since it was opened.
 pub(super) fn locate_kept(read: DatasetRead<'_>, storage: &dyn Storage) -> Result<Vec<ChunkLocation>> {

@@ -23,7 +23,7 @@ use self::inflated_parts::{Whole, fill_parts, take_parts};
 use self::job::{COALESCE_GAP_BYTES, Job, stored_range, with_scratch};
 use self::locate::{locate, locate_kept};
 use self::shared_chunks::SharedChunks;
-use crate::dataset_read::{DatasetRead, Keep};
+use super::dataset_read::{DatasetRead, Keep};
 
 pub(crate) use self::chunk::{MIN_PARALLEL_BYTES, fill_value};
 pub(crate) use self::parts::{MAX_CHUNKS, parts};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hyperslab_formats::ChunkLocation;
 
 use super::chunk::bytes_of;
-use crate::chunk_cache::{ChunkCache, ChunkKey, Slot};
-use crate::dataset_read::{DatasetRead, Keep};
+use crate::kept::chunk_cache::{ChunkCache, ChunkKey, Slot};
+use crate::reading::dataset_read::{DatasetRead, Keep};
 
 /// Reads that touch more chunks are not small: keeping their chunks would drop those of small reads.
 const MAX_CHUNKS: usize = 4;

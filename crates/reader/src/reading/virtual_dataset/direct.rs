@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::source::{conversion, open};
 use super::source_part::{BlocksLeft, SourcePart, misses, parts};
 use crate::File;
-use crate::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
+use crate::reading::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
 /// Up to this many small parts are read by the calling thread: waking another one costs more, especially next to processes
 /// that spin while they wait, as MPI's do.

@@ -5,7 +5,7 @@ use hyperslab_formats::Dataset;
 
 use super::source_part::{block_name, has_block_number, other_ndim, source_extent, unlimited};
 use crate::File;
-use crate::open_linked::is_missing;
+use crate::opening::open_linked::is_missing;
 
 /// The dataset with the extent that its sources give it (up to the last element that any of them has, as with
 /// `H5D_VDS_LAST_AVAILABLE`); `None` if no mapping is unlimited or the extent is as written.

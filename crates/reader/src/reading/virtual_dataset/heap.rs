@@ -3,7 +3,8 @@
 use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, Result};
 use hyperslab_formats::collect_heap_references;
 
-use crate::{File, heap_origin};
+use crate::File;
+use crate::reading::heap_origin;
 
 /// Fetches the objects that the marked references in `bytes` point at, each from its own file.
 pub(crate) fn resolve_heap(file: &File, datatype: &Datatype, bytes: &[u8], objects: &mut HeapObjects) -> Result<()> {

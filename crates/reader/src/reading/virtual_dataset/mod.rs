@@ -18,9 +18,10 @@ use std::collections::BTreeSet;
 use hyperslab_array::{Error, Result, Selection};
 use hyperslab_formats::Dataset;
 
-use crate::dataset_read::DatasetRead;
-use crate::stored::fill_value;
-use crate::{File, heap_origin};
+use super::dataset_read::DatasetRead;
+use super::heap_origin;
+use super::stored::fill_value;
+use crate::File;
 
 pub(crate) use extent::with_present_extent;
 pub(crate) use heap::resolve_heap;

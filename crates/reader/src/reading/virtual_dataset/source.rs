@@ -5,7 +5,7 @@ use hyperslab_formats::{Dataset, ObjectId};
 
 use super::numeric::Conversion;
 use super::source_part::SourcePart;
-use crate::open_linked::is_missing;
+use crate::opening::open_linked::is_missing;
 use crate::{File, MissingSources};
 
 /// The source dataset, from which `bytes` will be read; `None` if it is missing and the session shows the fill value

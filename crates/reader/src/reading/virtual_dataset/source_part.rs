@@ -8,7 +8,7 @@ use hyperslab_formats::VirtualMapping;
 
 use super::regular::regular;
 use crate::File;
-use crate::open_linked::is_missing;
+use crate::opening::open_linked::is_missing;
 
 /// Blocks that the mappings of one read may stand for, each from a dataset of its own.
 const MAX_BLOCKS: u64 = 1 << 18;
