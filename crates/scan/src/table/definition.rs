@@ -101,74 +101,9 @@ impl SegmentDefinition {
 
     /// Describes a segment that is read from `files`.
     pub(crate) fn of(segment: &Segment, files: &[File]) -> Result<Self> {
-        let index = |file: &File| files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"));
-        let path = |file: &File, dataset: ObjectId| file.path_of(dataset).map(|path| path.to_string());
-        let part = |array: &Elements| -> Result<ArrayPart> {
-            let mapping = &array.mapping;
-            Ok(ArrayPart {
-                file: index(&mapping.file)?,
-                path: path(&mapping.file, array.dataset)?,
-                dimensions: Some(mapping.dimensions.clone()),
-                member: array.member.clone(),
-                units: array.column.assumed_units().map(str::to_owned),
-                inherits: array.inherits.clone(),
-                timevals: array.column.datatype().has_timevals(),
-            })
-        };
         let mut columns = Vec::new();
         for column in &segment.columns {
-            let values = match &column.source {
-                Source::Index { axis } => Values::Index { axis: *axis },
-                Source::Along { axis, values: AlongValues::Linear { origin, spacing } } => Values::Linear { axis: *axis, origin: *origin, spacing: *spacing },
-                Source::Along { axis, values: AlongValues::Sampled { origin, rate } } => Values::Sampled { axis: *axis, origin: *origin, rate: *rate },
-                Source::Along { axis, values: AlongValues::Listed(values) } => Values::Listed { axis: *axis, values: Literal(values.clone()) },
-                Source::Coordinate { axis, dataset, column } if is_text_of_characters(&segment.file, *dataset, column)? => {
-                    Values::Texts { axis: *axis, dataset: path(&segment.file, *dataset)? }
-                }
-                Source::Coordinate { axis, dataset, column } => {
-                    let units = column.units().map(|units| UnitConversion { factor: units.factor, name: units.name.clone() });
-                    let part = segment.coordinate_parts.iter().find(|(part, _)| part == dataset).map(|(_, axis)| match axis {
-                        Axis::Range { start, count, step } => Ok((*start, *count, *step)),
-                        Axis::Indices(_) | Axis::Runs(_) => Err(Error::internal("a part of coordinates that is not a range")),
-                    });
-                    Values::Coordinate { axis: *axis, dataset: path(&segment.file, *dataset)?, part: part.transpose()?, units }
-                }
-                Source::Variable { dataset, per_row: None, column } => {
-                    let units = column.assumed_units().map(str::to_owned);
-                    Values::Array(ArrayPart { file: index(&segment.file)?, units, ..ArrayPart::whole(path(&segment.file, *dataset)?) })
-                }
-                Source::Mapped { dataset, column, mapping } => Values::Array(part(&Elements {
-                    dataset: *dataset,
-                    column: column.as_ref().clone(),
-                    mapping: mapping.clone(),
-                    member: None,
-                    inherits: None,
-                })?),
-                Source::Composed(composed) => {
-                    // The dimensions of these arrays are given by other means.
-                    let is_whole = matches!(**composed, Values::Repeated { .. } | Values::Joined { .. } | Values::Patches(_));
-                    let dimensions = |part: ArrayPart| if is_whole { ArrayPart { dimensions: None, ..part } } else { part };
-                    let mut values = composed.try_map(&segment.shape, &mut |array, _| part(array).map(dimensions))?;
-                    if let Values::Categories { ordered, .. } = &mut values {
-                        *ordered = column.field.dict_is_ordered().unwrap_or(false);
-                    }
-                    values
-                }
-                Source::Constant(value) => Values::Constant(Literal(value.clone())),
-                // Every segment has a row number and the name of its file.
-                Source::Row | Source::File => continue,
-                Source::Member { dataset, member, column } => {
-                    let description = segment.file.dataset(*dataset)?;
-                    let name = match &description.datatype {
-                        Datatype::Compound { members, .. } => members.get(*member).map(|member| member.name.clone()),
-                        _ => None,
-                    };
-                    let name = name.ok_or_else(|| Error::internal("a member of a dataset that does not have it"))?;
-                    let whole = ArrayPart::whole(path(&segment.file, *dataset)?).with_member(name);
-                    Values::Array(ArrayPart { file: index(&segment.file)?, timevals: column.datatype().has_timevals(), ..whole })
-                }
-                Source::Variable { .. } => return Err(Error::internal("a column that is not an array")),
-            };
+            let Some(values) = values_of(segment, column, files)? else { continue };
             let metadata = column.field.metadata().iter().filter(|(key, _)| key.starts_with(METADATA_PREFIX));
             let metadata = metadata.map(|(key, value)| (key.clone(), value.clone())).collect();
             columns.push(ColumnDefinition { name: column.field.name().clone(), values, metadata });
@@ -176,7 +111,7 @@ impl SegmentDefinition {
         let (shape, chunk_shape) = (segment.shape.clone(), segment.chunk_shape.clone());
         Ok(Self {
             path: segment.path.clone(),
-            file: index(&segment.file)?,
+            file: index_of(&segment.file, files)?,
             shape,
             chunk_shape,
             columns,
@@ -365,6 +300,91 @@ impl SegmentDefinition {
     fn extent(&self, axis: usize) -> Result<u64> {
         self.shape.get(axis).copied().ok_or_else(|| Error::internal("no such axis"))
     }
+}
+
+/// The values of a column in the definition of a segment that is read from `files`. `None` for columns that every segment has.
+fn values_of(segment: &Segment, column: &SegmentColumn, files: &[File]) -> Result<Option<Values>> {
+    let values = match &column.source {
+        Source::Index { axis } => Values::Index { axis: *axis },
+        Source::Along { axis, values: AlongValues::Linear { origin, spacing } } => Values::Linear { axis: *axis, origin: *origin, spacing: *spacing },
+        Source::Along { axis, values: AlongValues::Sampled { origin, rate } } => Values::Sampled { axis: *axis, origin: *origin, rate: *rate },
+        Source::Along { axis, values: AlongValues::Listed(values) } => Values::Listed { axis: *axis, values: Literal(values.clone()) },
+        Source::Coordinate { axis, dataset, column } if is_text_of_characters(&segment.file, *dataset, column)? => {
+            Values::Texts { axis: *axis, dataset: path_of(&segment.file, *dataset)? }
+        }
+        Source::Coordinate { axis, dataset, column } => {
+            let units = column.units().map(|units| UnitConversion { factor: units.factor, name: units.name.clone() });
+            Values::Coordinate { axis: *axis, dataset: path_of(&segment.file, *dataset)?, part: coordinate_part(segment, *dataset)?, units }
+        }
+        Source::Variable { dataset, per_row: None, column } => {
+            let units = column.assumed_units().map(str::to_owned);
+            Values::Array(ArrayPart { file: index_of(&segment.file, files)?, units, ..ArrayPart::whole(path_of(&segment.file, *dataset)?) })
+        }
+        Source::Mapped { dataset, column, mapping } => {
+            let (column, mapping) = (column.as_ref().clone(), mapping.clone());
+            Values::Array(part_of(&Elements { dataset: *dataset, column, mapping, member: None, inherits: None }, files)?)
+        }
+        Source::Composed(composed) => {
+            // The dimensions of these arrays are given by other means.
+            let is_whole = matches!(**composed, Values::Repeated { .. } | Values::Joined { .. } | Values::Patches(_));
+            let dimensions = |part: ArrayPart| if is_whole { ArrayPart { dimensions: None, ..part } } else { part };
+            let mut values = composed.try_map(&segment.shape, &mut |array, _| part_of(array, files).map(dimensions))?;
+            if let Values::Categories { ordered, .. } = &mut values {
+                *ordered = column.field.dict_is_ordered().unwrap_or(false);
+            }
+            values
+        }
+        Source::Constant(value) => Values::Constant(Literal(value.clone())),
+        // Every segment has a row number and the name of its file.
+        Source::Row | Source::File => return Ok(None),
+        Source::Member { dataset, member, column } => {
+            let whole = ArrayPart::whole(path_of(&segment.file, *dataset)?).with_member(member_name(&segment.file, *dataset, *member)?);
+            Values::Array(ArrayPart { file: index_of(&segment.file, files)?, timevals: column.datatype().has_timevals(), ..whole })
+        }
+        Source::Variable { .. } => return Err(Error::internal("a column that is not an array")),
+    };
+    Ok(Some(values))
+}
+
+fn index_of(file: &File, files: &[File]) -> Result<usize> {
+    files.iter().position(|known| known.name() == file.name()).ok_or_else(|| Error::internal("a column without a file"))
+}
+
+fn path_of(file: &File, dataset: ObjectId) -> Result<String> {
+    file.path_of(dataset).map(|path| path.to_string())
+}
+
+/// An array in the definition of a segment that is read from `files`.
+fn part_of(array: &Elements, files: &[File]) -> Result<ArrayPart> {
+    let mapping = &array.mapping;
+    Ok(ArrayPart {
+        file: index_of(&mapping.file, files)?,
+        path: path_of(&mapping.file, array.dataset)?,
+        dimensions: Some(mapping.dimensions.clone()),
+        member: array.member.clone(),
+        units: array.column.assumed_units().map(str::to_owned),
+        inherits: array.inherits.clone(),
+        timevals: array.column.datatype().has_timevals(),
+    })
+}
+
+/// Start, count and step of the indexes that a segment has of a coordinate dataset; `None` for all.
+fn coordinate_part(segment: &Segment, dataset: ObjectId) -> Result<Option<(u64, u64, u64)>> {
+    let part = segment.coordinate_parts.iter().find(|(part, _)| *part == dataset).map(|(_, axis)| match axis {
+        Axis::Range { start, count, step } => Ok((*start, *count, *step)),
+        Axis::Indices(_) | Axis::Runs(_) => Err(Error::internal("a part of coordinates that is not a range")),
+    });
+    part.transpose()
+}
+
+/// The name of a member of a compound dataset.
+fn member_name(file: &File, dataset: ObjectId, member: usize) -> Result<String> {
+    let description = file.dataset(dataset)?;
+    let name = match &description.datatype {
+        Datatype::Compound { members, .. } => members.get(member).map(|member| member.name.clone()),
+        _ => None,
+    };
+    name.ok_or_else(|| Error::internal("a member of a dataset that does not have it"))
 }
 
 /// A column that is put together from arrays.
