@@ -41,7 +41,7 @@ pub(crate) struct Patches<'a> {
 
 impl Patches<'_> {
     pub fn column(&self, what: PatchValues) -> Values {
-        Values::Patches { boxes: Box::new(self.list.clone()), dimensions: self.spacing.len(), what: Box::new(what) }
+        Values::patches(self.list.clone(), self.spacing.len(), what)
     }
 
     /// An empty segment of `rows` rows.

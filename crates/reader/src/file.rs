@@ -12,11 +12,11 @@ use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
 use hyperslab_storage::{ForkMutex, shown_address};
 
 use crate::Session;
-use crate::chunk_cache::ChunkCache;
-use crate::chunk_places::ChunkPlaces;
-use crate::linked_files::LinkedFiles;
-use crate::look_ahead::LookAhead;
-use crate::paths::Paths;
+use crate::kept::chunk_cache::ChunkCache;
+use crate::kept::chunk_places::ChunkPlaces;
+use crate::kept::linked_files::LinkedFiles;
+use crate::kept::look_ahead::LookAhead;
+use crate::kept::paths::Paths;
 
 /// Most links followed from a virtual dataset to its sources, and from those to theirs, in one read.
 const MAX_STEPS: u64 = 1 << 18;

@@ -7,7 +7,8 @@ use hyperslab_formats::{Interpretation, Limits, OpenOptions};
 
 use hyperslab_storage::{PerProcess, RangesVersion, RemoteFile, RemoteOpener, StorageOptions};
 
-use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy, buffer_pool};
+use crate::kept::buffer_pool;
+use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy};
 
 /// Default of [`SessionOptions::chunk_cache_bytes`].
 const CHUNK_CACHE_BYTES: u64 = 64 << 20;

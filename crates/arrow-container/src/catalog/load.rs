@@ -129,6 +129,74 @@ pub struct Loaded {
     pub packs: Vec<String>,
 }
 
+/// The object in a row of the file of the objects, without its links and attributes.
+fn load_object(columns: &Columns<'_>, row: usize, decode: DecodeDatatype<'_>) -> Result<Object> {
+    let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
+        let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
+        Ok(StoredDatatype { decoded: decode(&encoded)?, encoded, committed: columns.u64("committed_type", row)? })
+    };
+    let body = match columns.text("kind", row)?.as_deref() {
+        Some("group") => Body::Group { links: BTreeMap::new(), next_order: columns.i64("next_link", row)?, tracked: columns.flag("link_order", row)? },
+        Some("datatype") => Body::Datatype(datatype(columns.bytes("type", row)?)?),
+        Some("dataset") => {
+            let space = match columns.text("space", row)?.as_deref() {
+                Some("null") => Dataspace::Null,
+                Some("scalar") => Dataspace::Scalar,
+                _ => Dataspace::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
+            };
+            let extent = Extent { space, table: None, file: columns.text("file", row)?, source: None };
+            if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
+                return Err(error!("{}: the name of a file of values leads out of the folder", columns.1));
+            }
+            Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent), written: true.into() }))
+        }
+        other => return Err(error!("{}: an object has the unknown kind {other:?}", columns.1)),
+    };
+    let mut object = Object::new(body, columns.bytes("creation", row)?.unwrap_or_default());
+    object.attributes_tracked = columns.flag("attribute_order", row)?;
+    object.next_attribute = columns.i64("next_attribute", row)?;
+    object.extra_references = columns.i64("references", row)?;
+    object.born = columns.i64("born", row)?;
+    object.comment = columns.text("comment", row)?;
+    Ok(object)
+}
+
+/// Adds the links in the file of this name to the objects of a tree.
+fn load_links(tree: &mut Tree, links: &RecordBatch, name: &str) -> Result<()> {
+    let columns = Columns(links, name.to_owned());
+    for row in 0..links.num_rows() {
+        let target = match columns.i32("class", row)? {
+            0 => Target::Hard(
+                columns
+                    .u64("object", row)?
+                    .filter(|id| tree.objects.contains_key(id))
+                    .ok_or_else(|| error!("{}: the target of a link does not exist", columns.1))?,
+            ),
+            1 => Target::Soft(String::from_utf8(columns.large_bytes("value", row)?).map_err(|_| columns.wrong("value"))?),
+            class => Target::User(class, columns.large_bytes("value", row)?),
+        };
+        let link = Link { order: columns.i64("order", row)?, utf8: columns.flag("utf8", row)?, target };
+        let group = columns.u64("group", row)?.ok_or_else(|| columns.wrong("group"))?;
+        let name = columns.text("name", row)?.ok_or_else(|| columns.wrong("name"))?;
+        tree.restore_link(group, name, link).map_err(|error| error!("{}: {}", columns.1, error.message))?;
+    }
+    Ok(())
+}
+
+/// Adds the attributes and fill values to the objects of a tree.
+fn load_attributes(tree: &mut Tree, attributes: &RecordBatch, decode: DecodeDatatype<'_>) -> Result<()> {
+    for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
+        let attribute = load_attribute(field, array, decode)?;
+        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| error!("the object of the attribute {} does not exist", field.name()))?;
+        if field.metadata().contains_key(FILL) {
+            object.fill = Some(Arc::new(Mutex::new(attribute)));
+        } else {
+            object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
+        }
+    }
+    Ok(())
+}
+
 /// Reads the catalog.
 ///
 /// # Errors
@@ -166,65 +234,14 @@ pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
     let regions = regions.collect::<Option<Vec<_>>>().ok_or_else(|| error!("{}: the selection of a region reference is damaged", folder.name()))?;
     let mut tree = Tree::without_objects(word("next")?.parse().unwrap_or(2), from_hex(&word("creation")?).unwrap_or_default(), regions);
     for row in 0..objects.num_rows() {
-        let datatype = |encoded: Option<Vec<u8>>| -> Result<StoredDatatype> {
-            let encoded = encoded.ok_or_else(|| columns.wrong("type"))?;
-            Ok(StoredDatatype { decoded: decode(&encoded)?, encoded, committed: columns.u64("committed_type", row)? })
-        };
-        let body = match columns.text("kind", row)?.as_deref() {
-            Some("group") => Body::Group { links: BTreeMap::new(), next_order: columns.i64("next_link", row)?, tracked: columns.flag("link_order", row)? },
-            Some("datatype") => Body::Datatype(datatype(columns.bytes("type", row)?)?),
-            Some("dataset") => {
-                let space = match columns.text("space", row)?.as_deref() {
-                    Some("null") => Dataspace::Null,
-                    Some("scalar") => Dataspace::Scalar,
-                    _ => Dataspace::Simple { shape: columns.lengths("shape", row)?, max_shape: columns.lengths("max_shape", row)? },
-                };
-                let extent = Extent { space, table: None, file: columns.text("file", row)?, source: None };
-                if extent.file.as_deref().is_some_and(|name| name.contains('/')) {
-                    return Err(error!("{}: the name of a file of values leads out of the folder", columns.1));
-                }
-                Body::Dataset(Arc::new(Dataset { datatype: datatype(columns.bytes("type", row)?)?, extent: Mutex::new(extent), written: true.into() }))
-            }
-            other => return Err(error!("{}: an object has the unknown kind {other:?}", columns.1)),
-        };
-        let mut object = Object::new(body, columns.bytes("creation", row)?.unwrap_or_default());
-        object.attributes_tracked = columns.flag("attribute_order", row)?;
-        object.next_attribute = columns.i64("next_attribute", row)?;
-        object.extra_references = columns.i64("references", row)?;
-        object.born = columns.i64("born", row)?;
-        object.comment = columns.text("comment", row)?;
+        let object = load_object(&columns, row, decode)?;
         tree.objects.insert(columns.u64("object", row)?.ok_or_else(|| columns.wrong("object"))?, object);
     }
     let inside = |name: String| if name.contains('/') { Err(error!("{}: the file name '{name}' leads out of the folder", columns.1)) } else { Ok(name) };
     let links_file = inside(word("links")?)?;
-    let links = read(folder, &links_file)?;
-    let links_columns = Columns(&links, links_file.clone());
-    for row in 0..links.num_rows() {
-        let target = match links_columns.i32("class", row)? {
-            0 => Target::Hard(
-                links_columns
-                    .u64("object", row)?
-                    .filter(|id| tree.objects.contains_key(id))
-                    .ok_or_else(|| error!("{}: the target of a link does not exist", links_columns.1))?,
-            ),
-            1 => Target::Soft(String::from_utf8(links_columns.large_bytes("value", row)?).map_err(|_| links_columns.wrong("value"))?),
-            class => Target::User(class, links_columns.large_bytes("value", row)?),
-        };
-        let link = Link { order: links_columns.i64("order", row)?, utf8: links_columns.flag("utf8", row)?, target };
-        let group = links_columns.u64("group", row)?.ok_or_else(|| links_columns.wrong("group"))?;
-        let name = links_columns.text("name", row)?.ok_or_else(|| links_columns.wrong("name"))?;
-        tree.restore_link(group, name, link).map_err(|error| error!("{}: {}", links_columns.1, error.message))?;
-    }
+    load_links(&mut tree, &read(folder, &links_file)?, &links_file)?;
     let attributes = read(folder, &inside(word("attributes")?)?)?;
-    for (field, array) in attributes.schema().fields().iter().zip(attributes.columns()) {
-        let attribute = load_attribute(field, array, decode)?;
-        let object = tree.objects.get_mut(&attribute.object).ok_or_else(|| error!("the object of the attribute {} does not exist", field.name()))?;
-        if field.metadata().contains_key(FILL) {
-            object.fill = Some(Arc::new(Mutex::new(attribute)));
-        } else {
-            object.attributes.insert(attribute.name.clone(), Arc::new(Mutex::new(attribute)));
-        }
-    }
+    load_attributes(&mut tree, &attributes, decode)?;
     if !matches!(tree.objects.get(&ROOT).map(|object| &object.body), Some(Body::Group { .. })) {
         return Err(error!("{}: the root group is missing", columns.1));
     }

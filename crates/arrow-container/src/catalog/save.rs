@@ -15,7 +15,7 @@ use crate::elements::datatype::Datatype;
 use crate::error::{Result, error};
 use crate::files::record_batch::write;
 use crate::lock;
-use crate::model::{AttributeValue, Body, ObjectId, Target, Tree};
+use crate::model::{AttributeValue, Body, Link, Object, ObjectId, Target, Tree};
 
 fn batch(columns: Vec<(&str, ArrayRef)>, metadata: HashMap<String, String>) -> Result<RecordBatch> {
     let fields: Vec<Field> = columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
@@ -41,6 +41,159 @@ fn space_word(space: &Dataspace) -> &'static str {
     }
 }
 
+/// The columns of the file of the links.
+#[derive(Default)]
+struct LinkColumns {
+    group: UInt64Builder,
+    name: StringBuilder,
+    class: Int32Builder,
+    object: UInt64Builder,
+    value: LargeBinaryBuilder,
+    order: Int64Builder,
+    utf8: BooleanBuilder,
+}
+
+impl LinkColumns {
+    fn append(&mut self, group: ObjectId, name: &str, link: &Link) {
+        self.group.append_value(group);
+        self.name.append_value(name);
+        self.order.append_value(link.order);
+        self.utf8.append_value(link.utf8);
+        match &link.target {
+            Target::Hard(target) => {
+                self.class.append_value(0);
+                self.object.append_value(*target);
+                self.value.append_null();
+            }
+            Target::Soft(target) => {
+                self.class.append_value(1);
+                self.object.append_null();
+                self.value.append_value(target);
+            }
+            Target::User(class, value) => {
+                self.class.append_value(*class);
+                self.object.append_null();
+                self.value.append_value(value);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<RecordBatch> {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("group", Arc::new(self.group.finish())),
+            ("name", Arc::new(self.name.finish())),
+            ("class", Arc::new(self.class.finish())),
+            ("object", Arc::new(self.object.finish())),
+            ("value", Arc::new(self.value.finish())),
+            ("order", Arc::new(self.order.finish())),
+            ("utf8", Arc::new(self.utf8.finish())),
+        ];
+        batch(columns, HashMap::new())
+    }
+}
+
+/// The columns of the file of the objects.
+#[derive(Default)]
+struct ObjectColumns {
+    object: UInt64Builder,
+    kind: StringBuilder,
+    path: StringBuilder,
+    file: StringBuilder,
+    space: StringBuilder,
+    shape: ListBuilder<UInt64Builder>,
+    max_shape: ListBuilder<UInt64Builder>,
+    datatype: BinaryBuilder,
+    committed_type: UInt64Builder,
+    creation: BinaryBuilder,
+    comment: StringBuilder,
+    link_order: BooleanBuilder,
+    attribute_order: BooleanBuilder,
+    next_link: Int64Builder,
+    next_attribute: Int64Builder,
+    references: Int64Builder,
+    born: Int64Builder,
+}
+
+impl ObjectColumns {
+    /// Appends an object, whose values are in `file` if it is a dataset that has a file.
+    fn append(&mut self, id: ObjectId, path: &str, file: Option<&String>, object: &Object) {
+        self.object.append_value(id);
+        self.path.append_value(path);
+        self.creation.append_value(&object.creation);
+        self.comment.append_option(object.comment.as_deref());
+        self.attribute_order.append_value(object.attributes_tracked);
+        self.born.append_value(object.born);
+        self.references.append_value(object.extra_references);
+        self.next_attribute.append_value(object.next_attribute);
+        self.file.append_option(file);
+        match &object.body {
+            Body::Group { next_order, tracked, .. } => {
+                self.kind.append_value("group");
+                self.append_no_space();
+                self.datatype.append_null();
+                self.committed_type.append_null();
+                self.link_order.append_value(*tracked);
+                self.next_link.append_value(*next_order);
+            }
+            Body::Dataset(dataset) => {
+                self.kind.append_value("dataset");
+                self.append_space(&lock(&dataset.extent).space);
+                self.datatype.append_value(&dataset.datatype.encoded);
+                self.committed_type.append_option(dataset.datatype.committed);
+                self.link_order.append_null();
+                self.next_link.append_null();
+            }
+            Body::Datatype(datatype) => {
+                self.kind.append_value("datatype");
+                self.append_no_space();
+                self.datatype.append_value(&datatype.encoded);
+                self.committed_type.append_null();
+                self.link_order.append_null();
+                self.next_link.append_null();
+            }
+        }
+    }
+
+    fn append_space(&mut self, space: &Dataspace) {
+        self.space.append_value(space_word(space));
+        let (shape, max_shape): (&[u64], &[u64]) = match space {
+            Dataspace::Simple { shape, max_shape } => (shape, max_shape),
+            _ => (&[], &[]),
+        };
+        lengths(&mut self.shape, Some(shape));
+        lengths(&mut self.max_shape, Some(max_shape));
+    }
+
+    fn append_no_space(&mut self) {
+        self.space.append_null();
+        lengths(&mut self.shape, None);
+        lengths(&mut self.max_shape, None);
+    }
+
+    fn finish(mut self, metadata: HashMap<String, String>) -> Result<RecordBatch> {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("object", Arc::new(self.object.finish())),
+            ("kind", Arc::new(self.kind.finish())),
+            ("path", Arc::new(self.path.finish())),
+            ("file", Arc::new(self.file.finish())),
+            ("space", Arc::new(self.space.finish())),
+            ("shape", Arc::new(self.shape.finish())),
+            ("max_shape", Arc::new(self.max_shape.finish())),
+            ("type", Arc::new(self.datatype.finish())),
+            ("committed_type", Arc::new(self.committed_type.finish())),
+            ("creation", Arc::new(self.creation.finish())),
+            ("comment", Arc::new(self.comment.finish())),
+            ("link_order", Arc::new(self.link_order.finish())),
+            ("attribute_order", Arc::new(self.attribute_order.finish())),
+            ("next_link", Arc::new(self.next_link.finish())),
+            ("next_attribute", Arc::new(self.next_attribute.finish())),
+            ("references", Arc::new(self.references.finish())),
+            ("born", Arc::new(self.born.finish())),
+        ];
+        batch(columns, metadata)
+    }
+}
+
 /// Writes the tree; its values have been published before. `files` maps each dataset to the file of its values, which may be in one of
 /// `packs`. `catalog` is the name of the file of the objects. Returns the names of the other files.
 pub(crate) fn save(
@@ -52,89 +205,13 @@ pub(crate) fn save(
     packs: &[String],
     sync: bool,
 ) -> Result<[String; 2]> {
-    let paths = tree.reachable();
-    let (mut ids, mut kinds, mut path_names, mut names) = (UInt64Builder::new(), StringBuilder::new(), StringBuilder::new(), StringBuilder::new());
-    let (mut spaces, mut shapes, mut maxima) = (StringBuilder::new(), ListBuilder::new(UInt64Builder::new()), ListBuilder::new(UInt64Builder::new()));
-    let (mut types, mut creations, mut comments) = (BinaryBuilder::new(), BinaryBuilder::new(), StringBuilder::new());
-    let (mut link_order, mut attribute_order, mut born, mut extra) = (BooleanBuilder::new(), BooleanBuilder::new(), Int64Builder::new(), Int64Builder::new());
-    let (mut next_orders, mut next_attributes, mut committed) = (Int64Builder::new(), Int64Builder::new(), UInt64Builder::new());
-    let (mut from, mut link_names, mut orders, mut utf8) = (UInt64Builder::new(), StringBuilder::new(), Int64Builder::new(), BooleanBuilder::new());
-    let (mut classes, mut to, mut link_values) = (Int32Builder::new(), UInt64Builder::new(), LargeBinaryBuilder::new());
+    let (mut objects, mut links) = (ObjectColumns::default(), LinkColumns::default());
     let mut attributes: Vec<(Field, ArrayRef)> = Vec::new();
-    for (id, path) in &paths {
+    for (id, path) in &tree.reachable() {
         let Ok(object) = tree.object(*id) else { continue };
-        ids.append_value(*id);
-        path_names.append_value(path);
-        creations.append_value(&object.creation);
-        comments.append_option(object.comment.as_deref());
-        attribute_order.append_value(object.attributes_tracked);
-        born.append_value(object.born);
-        extra.append_value(object.extra_references);
-        next_attributes.append_value(object.next_attribute);
-        names.append_option(files.get(id));
-        match &object.body {
-            Body::Group { links, next_order, tracked } => {
-                kinds.append_value("group");
-                spaces.append_null();
-                lengths(&mut shapes, None);
-                lengths(&mut maxima, None);
-                types.append_null();
-                committed.append_null();
-                link_order.append_value(*tracked);
-                next_orders.append_value(*next_order);
-                for (name, link) in links {
-                    from.append_value(*id);
-                    link_names.append_value(name);
-                    orders.append_value(link.order);
-                    utf8.append_value(link.utf8);
-                    match &link.target {
-                        Target::Hard(target) => {
-                            classes.append_value(0);
-                            to.append_value(*target);
-                            link_values.append_null();
-                        }
-                        Target::Soft(target) => {
-                            classes.append_value(1);
-                            to.append_null();
-                            link_values.append_value(target);
-                        }
-                        Target::User(class, value) => {
-                            classes.append_value(*class);
-                            to.append_null();
-                            link_values.append_value(value);
-                        }
-                    }
-                }
-            }
-            Body::Dataset(dataset) => {
-                kinds.append_value("dataset");
-                let extent = lock(&dataset.extent);
-                spaces.append_value(space_word(&extent.space));
-                match &extent.space {
-                    Dataspace::Simple { shape, max_shape } => {
-                        lengths(&mut shapes, Some(shape));
-                        lengths(&mut maxima, Some(max_shape));
-                    }
-                    _ => {
-                        lengths(&mut shapes, Some(&[]));
-                        lengths(&mut maxima, Some(&[]));
-                    }
-                }
-                types.append_value(&dataset.datatype.encoded);
-                committed.append_option(dataset.datatype.committed);
-                link_order.append_null();
-                next_orders.append_null();
-            }
-            Body::Datatype(datatype) => {
-                kinds.append_value("datatype");
-                spaces.append_null();
-                lengths(&mut shapes, None);
-                lengths(&mut maxima, None);
-                types.append_value(&datatype.encoded);
-                committed.append_null();
-                link_order.append_null();
-                next_orders.append_null();
-            }
+        objects.append(*id, path, files.get(id), object);
+        if let Body::Group { links: own, .. } = &object.body {
+            own.iter().for_each(|(name, link)| links.append(*id, name, link));
         }
         for (name, attribute) in &object.attributes {
             attributes.push(save_attribute(*id, path, name, &lock(attribute))?);
@@ -146,20 +223,8 @@ pub(crate) fn save(
             attributes.push((field.with_metadata(metadata), value));
         }
     }
-    let links = batch(
-        vec![
-            ("group", Arc::new(from.finish())),
-            ("name", Arc::new(link_names.finish())),
-            ("class", Arc::new(classes.finish())),
-            ("object", Arc::new(to.finish())),
-            ("value", Arc::new(link_values.finish())),
-            ("order", Arc::new(orders.finish())),
-            ("utf8", Arc::new(utf8.finish())),
-        ],
-        HashMap::new(),
-    )?;
     let (links_file, attributes_file) = (format!("links.{generation}.arrow"), format!("attributes.{generation}.arrow"));
-    write(folder, &links_file, &links, sync)?;
+    write(folder, &links_file, &links.finish()?, sync)?;
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = attributes.into_iter().unzip();
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     write(folder, &attributes_file, &RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?, sync)?;
@@ -176,28 +241,7 @@ pub(crate) fn save(
     if !packs.is_empty() {
         metadata.push(("hyperslab.packs", packs.join(",")));
     }
-    let objects = batch(
-        vec![
-            ("object", Arc::new(ids.finish())),
-            ("kind", Arc::new(kinds.finish())),
-            ("path", Arc::new(path_names.finish())),
-            ("file", Arc::new(names.finish())),
-            ("space", Arc::new(spaces.finish())),
-            ("shape", Arc::new(shapes.finish())),
-            ("max_shape", Arc::new(maxima.finish())),
-            ("type", Arc::new(types.finish())),
-            ("committed_type", Arc::new(committed.finish())),
-            ("creation", Arc::new(creations.finish())),
-            ("comment", Arc::new(comments.finish())),
-            ("link_order", Arc::new(link_order.finish())),
-            ("attribute_order", Arc::new(attribute_order.finish())),
-            ("next_link", Arc::new(next_orders.finish())),
-            ("next_attribute", Arc::new(next_attributes.finish())),
-            ("references", Arc::new(extra.finish())),
-            ("born", Arc::new(born.finish())),
-        ],
-        metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect(),
-    )?;
+    let objects = objects.finish(metadata.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())?;
     write(folder, catalog, &objects, sync)?;
     Ok([links_file, attributes_file])
 }

@@ -20,8 +20,8 @@ use crate::small_values::{put_attributes, values_of};
 
 impl Mesh {
     fn column(&self, level: &Level, what: PatchValues) -> Values {
-        let boxes = Box::new(BoxList::Members(ArrayPart::whole(level.boxes_path.clone())));
-        Values::Patches { boxes, dimensions: self.dimensions, what: Box::new(what) }
+        let boxes = BoxList::Members(ArrayPart::whole(level.boxes_path.clone()));
+        Values::patches(boxes, self.dimensions, what)
     }
 
     /// The cells of all boxes.

@@ -11,49 +11,51 @@ use hyperslab_columns::{Column, Decoding};
 
 use super::ragged_columns::Ragged;
 use super::window_columns::Window;
-use crate::table::composed::{Composed, Loaded};
+use crate::table::composed::{Loaded, not_composed};
 use crate::table::connectivity::IndexRule;
 use crate::table::definition_arrays::member_index;
 use crate::table::elements::Elements;
 use crate::table::nulls::{flags, integers, masked};
+use crate::table::values::Values;
 
 impl Window<'_> {
     /// The values of a composed column at the window's rows. `loaded` is what was read once for all windows.
-    pub(super) fn composed(&self, field: &Field, composed: &Composed, loaded: Option<&Loaded>) -> Result<ArrayRef> {
+    pub(super) fn composed(&self, field: &Field, composed: &Values<Elements>, loaded: Option<&Loaded>) -> Result<ArrayRef> {
         match composed {
-            Composed::Categories { codes, .. } => {
+            Values::Categories { codes, .. } => {
                 let categories = loaded.and_then(|loaded| loaded.values.as_ref()).ok_or_else(|| Error::internal("categories were not loaded"))?;
                 categorical(field, codes, &self.elements(codes, self.selection.axes())?, categories)
             }
-            Composed::Masked { values, mask } => {
+            Values::Masked { values, mask } => {
                 let shown = self.elements(values, self.selection.axes())?;
                 let flags = flags(&self.elements(mask, self.selection.axes())?).map_err(|error| mask.place(error))?;
                 masked(&shown, &flags)
             }
-            Composed::Lists { offsets, bounds, inner, values, extent } => {
-                self.lists_of(field, Ragged { offsets, bounds: *bounds, inner: inner.as_deref(), values, extent: *extent })
+            Values::Lists { offsets, bounds, inner, values, extent } => {
+                self.lists_of(field, Ragged { offsets, bounds: *bounds, inner: inner.as_ref(), values, extent: *extent })
             }
-            Composed::Vectors { values } => self.vectors(field, values),
-            Composed::Spread { values, axes } => self.spread(values, axes),
-            Composed::Runs { starts, values, .. } => {
+            Values::Vectors { values } => self.vectors(field, values),
+            Values::Spread { values, axes } => self.spread(values, axes),
+            Values::Runs { starts, values, .. } => {
                 let loaded = loaded.and_then(|loaded| loaded.values.as_ref()).ok_or_else(|| Error::internal("runs were not loaded"))?;
-                self.runs(field, &integers(loaded).map_err(|error| starts.place(error))?, values.as_deref())
+                self.runs(field, &integers(loaded).map_err(|error| starts.place(error))?, values.as_ref())
             }
-            Composed::Scaled { terms, constant, factors, .. } => {
-                let read = terms.iter().map(|(elements, factor)| Ok((self.elements(elements, self.selection.axes())?, *factor)));
+            Values::Scaled { terms, constant, factors, .. } => {
+                let read = terms.iter().map(|term| Ok((self.elements(&term.part, self.selection.axes())?, term.factor)));
                 let factors = factors.as_ref().map(|(elements, axis)| self.spread(elements, &[*axis])).transpose()?;
                 scaled_sum(&read.collect::<Result<Vec<_>>>()?, *constant, factors.as_ref())
             }
-            Composed::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_deref(), rule),
-            Composed::Repeated { values, axes } => self.repeated(field, values, axes),
-            Composed::Joined(joined) => {
+            Values::Connectivity { indexes, counts, rule } => self.index_lists(indexes, counts.as_ref(), rule),
+            Values::Repeated { values, axes } => self.repeated(field, values, axes),
+            Values::Joined { axis, steps, .. } => {
                 let loaded = loaded.ok_or_else(|| Error::internal("owners were not loaded"))?;
-                self.joined(field, joined.axis, &joined.steps, loaded)
+                self.joined(field, *axis, steps, loaded)
             }
-            Composed::Patches(patched) => {
+            Values::Patches(patched) => {
                 let loaded = loaded.and_then(|loaded| loaded.patches.as_ref()).ok_or_else(|| Error::internal("boxes were not loaded"))?;
                 self.patched(patched, loaded)
             }
+            _ => Err(not_composed()),
         }
     }
 

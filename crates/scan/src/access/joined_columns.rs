@@ -13,7 +13,7 @@ use hyperslab_array::{Axis, Error, Result, Selection};
 use super::window_columns::{Window, positions, take};
 use crate::table::composed::Loaded;
 use crate::table::elements::Elements;
-use crate::table::owners::OwnerArray;
+use crate::table::owners::OwnerStep;
 use crate::table::repeated::{self, RepeatedAxis};
 
 fn internal(error: ArrowError) -> Error {
@@ -46,7 +46,7 @@ impl Window<'_> {
     }
 
     /// The values of the rows' owners along dimension `axis`, or the indexes of the owners if there are no values.
-    pub(super) fn joined(&self, field: &Field, axis: usize, steps: &[OwnerArray], loaded: &Loaded) -> Result<ArrayRef> {
+    pub(super) fn joined(&self, field: &Field, axis: usize, steps: &[OwnerStep<Elements>], loaded: &Loaded) -> Result<ArrayRef> {
         let owners = loaded.owners.as_ref().ok_or_else(|| Error::internal("owners were not loaded"))?;
         let first = steps.first().ok_or_else(|| Error::internal("owners without a step"))?;
         let (outer, mine, inner) = self.around(axis)?;

@@ -11,23 +11,23 @@ use super::window_columns::Window;
 use crate::table::elements::Elements;
 use crate::table::patch_boxes::{CellRun, PatchBox, PatchBoxes};
 use crate::table::patch_cover::spans;
-use crate::table::patches::{LoadedPatches, Patched, PatchedValues, center};
+use crate::table::patches::{LoadedPatches, PatchValues, Patched, center, layout};
 
 impl Window<'_> {
     /// The values of a column of the cells of boxes at the window's rows.
-    pub(super) fn patched(&self, patched: &Patched, loaded: &LoadedPatches) -> Result<ArrayRef> {
+    pub(super) fn patched(&self, patched: &Patched<Elements>, loaded: &LoadedPatches) -> Result<ArrayRef> {
         let [rows] = self.selection.axes() else { return Err(Error::internal("cells of boxes in rows of several dimensions")) };
         let no_axis = || Error::internal("no such axis");
         Ok(match &patched.what {
-            PatchedValues::Cells => Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)),
-            PatchedValues::Number => Arc::new(rows.indexes().map(|place| number(&loaded.boxes, place)).collect::<Result<Int64Array>>()?),
-            PatchedValues::Own(values) => {
+            PatchValues::Cells => Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)),
+            PatchValues::Number => Arc::new(rows.indexes().map(|place| number(&loaded.boxes, place)).collect::<Result<Int64Array>>()?),
+            PatchValues::Own { values } => {
                 let numbers = rows.indexes().map(|place| Ok((number(&loaded.boxes, place)?.cast_unsigned(), 1))).collect::<Result<Vec<_>>>()?;
                 let selection = Selection::new(vec![Axis::of_runs(numbers)?], &values.shape()?).map_err(|error| values.place(error))?;
                 self.shared_elements(values, &selection)?
             }
-            PatchedValues::Low(axis) | PatchedValues::High(axis) => {
-                let is_low = matches!(patched.what, PatchedValues::Low(_));
+            PatchValues::Low { axis } | PatchValues::High { axis } => {
+                let is_low = matches!(patched.what, PatchValues::Low { .. });
                 let corner = |place: u64| {
                     let patch = usize::try_from(place).ok().and_then(|place| loaded.boxes.boxes().get(place));
                     let corner = patch.map(|patch| if is_low { &patch.low } else { &patch.high });
@@ -35,7 +35,7 @@ impl Window<'_> {
                 };
                 Arc::new(rows.indexes().map(corner).collect::<Result<Int64Array>>()?)
             }
-            PatchedValues::Box => {
+            PatchValues::Box => {
                 let mut numbers = Vec::with_capacity(self.count);
                 for part in loaded.boxes.parts(rows)? {
                     let count = usize::try_from(part.count).map_err(|_| Error::limit_exceeded("a window exceeds memory"))?;
@@ -43,8 +43,8 @@ impl Window<'_> {
                 }
                 Arc::new(Int64Array::from(numbers))
             }
-            PatchedValues::Block { values } => self.of_blocks(values, &loaded.boxes, rows)?,
-            PatchedValues::Index(axis) => {
+            PatchValues::Block { values } => self.of_blocks(values, &loaded.boxes, rows)?,
+            PatchValues::Index { axis } => {
                 let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
                 for run in loaded.boxes.runs(rows)? {
                     let first = *run.first.get(*axis).ok_or_else(no_axis)?;
@@ -55,7 +55,7 @@ impl Window<'_> {
                 }
                 Arc::new(Int64Array::from(indexes))
             }
-            PatchedValues::Center { axis, origin, spacing } => {
+            PatchValues::Center { axis, origin, spacing } => {
                 let mut centers: Vec<f64> = Vec::with_capacity(self.count);
                 for run in loaded.boxes.runs(rows)? {
                     let first = *run.first.get(*axis).ok_or_else(no_axis)?;
@@ -66,7 +66,7 @@ impl Window<'_> {
                 }
                 Arc::new(Float64Array::from(centers))
             }
-            PatchedValues::Covered { .. } => {
+            PatchValues::Covered { .. } => {
                 let cover = loaded.cover.as_ref().ok_or_else(|| Error::internal("the boxes of the next level were not loaded"))?;
                 let mut flags = BooleanBufferBuilder::new(self.count);
                 // The finer boxes over the box of the last run.
@@ -82,9 +82,9 @@ impl Window<'_> {
                 }
                 Arc::new(BooleanArray::new(flags.finish(), None))
             }
-            PatchedValues::Component { values, number, layout, .. } => {
+            PatchValues::Component { values, number, count, ghosts, .. } => {
                 let starts = loaded.starts.as_ref().ok_or_else(|| Error::internal("the elements of boxes were not loaded"))?;
-                let selection = Selection::new(vec![loaded.boxes.elements_of(rows, starts, *layout, *number)?], &values.shape()?)?;
+                let selection = Selection::new(vec![loaded.boxes.elements_of(rows, starts, layout(*count, ghosts), *number)?], &values.shape()?)?;
                 self.shared_elements(values, &selection)?
             }
         })

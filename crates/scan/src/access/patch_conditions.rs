@@ -9,11 +9,13 @@ use hyperslab_predicate::Predicate;
 
 use super::cost_model::{AXIS_MAX_INDICES, DIMENSION_TEST_INDICES};
 use super::dimension_ranges;
-use crate::table::composed::{Composed, Loaded};
+use crate::table::composed::Loaded;
+use crate::table::elements::Elements;
 use crate::table::patch_boxes::PatchBoxes;
 use crate::table::patch_rows::{CellTest, Numbers};
-use crate::table::patches::{LoadedPatches, PatchedValues, center};
+use crate::table::patches::{LoadedPatches, PatchValues, center};
 use crate::table::segment::{Segment, SegmentColumn, Source};
+use crate::table::values::Values;
 
 /// The rows that conditions on computed columns leave.
 pub(super) struct PatchRows {
@@ -73,9 +75,9 @@ impl<'a> Conditions<'a> {
         let segment = self.segment;
         let Some(column) = segment.column(name) else { return Ok(CellTest::Unknown) };
         let Source::Composed(composed) = &column.source else { return Ok(CellTest::Unknown) };
-        let Composed::Patches(patched) = composed.as_ref() else { return Ok(CellTest::Unknown) };
+        let Values::Patches(patched) = composed.as_ref() else { return Ok(CellTest::Unknown) };
         match &patched.what {
-            PatchedValues::Covered { .. } => {
+            PatchValues::Covered { .. } => {
                 let mask = self.evaluate(predicate, column, Arc::new(BooleanArray::from(vec![false, true])))?;
                 Ok(match [passes(&mask, 0), passes(&mask, 1)] {
                     [false, true] => self.load(name, composed)?.map_or(CellTest::Unknown, |_| CellTest::Covered(true)),
@@ -83,18 +85,18 @@ impl<'a> Conditions<'a> {
                     _ => CellTest::Unknown,
                 })
             }
-            PatchedValues::Box => {
+            PatchValues::Box => {
                 let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
                 let all = i64::try_from(loaded.boxes.boxes().len()).unwrap_or(i64::MAX);
                 let ranges = if all > 0 { vec![(0, all - 1)] } else { Vec::new() };
                 Ok(self.numbers(predicate, column, &ranges, |place| number_of(&loaded.boxes, place))?.map_or(CellTest::Unknown, CellTest::Box))
             }
-            PatchedValues::Index(axis) => {
+            PatchValues::Index { axis } => {
                 let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
                 let numbers = self.numbers(predicate, column, &ranges_along(&loaded.boxes, *axis), |index| index)?;
                 Ok(numbers.map_or(CellTest::Unknown, |numbers| CellTest::Index(*axis, numbers)))
             }
-            PatchedValues::Center { axis, origin, spacing } => {
+            PatchValues::Center { axis, origin, spacing } => {
                 let Some(loaded) = self.load(name, composed)? else { return Ok(CellTest::Unknown) };
                 let numbers = self.numbers(predicate, column, &ranges_along(&loaded.boxes, *axis), |index| center(index, *origin, *spacing))?;
                 Ok(numbers.map_or(CellTest::Unknown, |numbers| CellTest::Index(*axis, numbers)))
@@ -108,7 +110,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// The boxes of a column, and the cover if it is that. `None` for a column of other boxes than those of the columns before.
-    fn load(&mut self, name: &str, composed: &Composed) -> Result<Option<LoadedPatches>> {
+    fn load(&mut self, name: &str, composed: &Values<Elements>) -> Result<Option<LoadedPatches>> {
         if let Some((_, known)) = self.loaded.iter().find(|(known, _)| known == name) {
             return Ok(known.patches.clone());
         }

@@ -16,8 +16,9 @@ use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 use super::patch_conditions::{BoxCount, patch_rows};
 use crate::table::columns::top_level;
-use crate::table::composed::{Composed, Loaded};
+use crate::table::composed::Loaded;
 use crate::table::segment::{Segment, Source};
+use crate::table::values::Values;
 use crate::window::{self, WINDOW_BYTES, Windows};
 
 /// A segment with the rows that remain after the predicate's conditions on dimensions.
@@ -111,7 +112,7 @@ impl SegmentScan {
                 }
                 Some(Source::Composed(_)) if part.loaded.contains_key(&name) => {}
                 // Nothing is read of boxes that have no rows.
-                Some(Source::Composed(composed)) if part.selection.is_empty() && matches!(**composed, Composed::Patches(_)) => {}
+                Some(Source::Composed(composed)) if part.selection.is_empty() && matches!(**composed, Values::Patches(_)) => {}
                 Some(Source::Composed(composed)) => {
                     let loaded = composed.load(part.loaded.values(), &part.segment.shape, cancellation)?;
                     part.loaded.insert(name, loaded);

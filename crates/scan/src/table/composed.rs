@@ -1,20 +1,17 @@
 //! Columns that are put together from several arrays: codes with categories, values with a mask, ragged rows, scaled sums.
-#![expect(clippy::exhaustive_enums, reason = "a new composition must be handled by each reader")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array};
 use arrow_schema::{DataType, Field, Metadata};
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
 
-use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::nulls::{flags, integers, masked};
-use super::owners::{OwnerArray, Owners};
-use super::patches::{LoadedPatches, Patched};
-use super::ragged::Bounds;
+use super::owners::Owners;
+use super::patches::LoadedPatches;
 use super::repeated::RepeatedAxis;
+use super::values::Values;
 
 /// What is read once for a composed column.
 #[derive(Debug, Clone, Default)]
@@ -27,119 +24,22 @@ pub(crate) struct Loaded {
     pub patches: Option<LoadedPatches>,
 }
 
-/// A column's values from several arrays.
-#[derive(Debug, Clone)]
-pub enum Composed {
-    /// Sums of scaled values, as doubles.
-    Scaled {
-        /// One value for each row, with its factor.
-        terms: Vec<(Elements, f64)>,
-        /// What is added.
-        constant: f64,
-        /// A further factor for each index along a dimension of the rows: a whole 1-D array, and the dimension.
-        factors: Option<(Box<Elements>, usize)>,
-        /// Metadata of the column: the arrays' own attributes may be about values that are not scaled.
-        metadata: BTreeMap<String, String>,
-    },
-    /// A category for each row. Codes below 0 are null.
-    Categories {
-        /// One code for each row: an index into the categories.
-        codes: Elements,
-        /// The categories, a whole 1-D array.
-        categories: Elements,
-        /// One flag for each category: whether it is null.
-        mask: Option<Box<Elements>>,
-    },
-    /// Values that may be null.
-    Masked {
-        /// One value for each row.
-        values: Elements,
-        /// One flag for each row: whether the value is null.
-        mask: Elements,
-    },
-    /// A list for each row, of any length.
-    Lists {
-        /// A whole 1-D array that says where the values of each row begin and end.
-        offsets: Elements,
-        /// What it holds.
-        bounds: Bounds,
-        /// Of lists of lists: a whole 1-D array with the end of each inner list.
-        inner: Option<Box<Elements>>,
-        /// A whole array. Beyond one dimension, each index of its first dimension has a vector.
-        values: Elements,
-        /// The values are indexes below this number; `None` if they are others.
-        extent: Option<u64>,
-    },
-    /// A vector for each row: all elements at an index of the first dimension.
-    Vectors {
-        /// A whole array of several dimensions.
-        values: Elements,
-    },
-    /// Values along some dimensions of the rows, the same at all indexes of the others.
-    Spread {
-        /// One value for each index along `axes`.
-        values: Elements,
-        /// The dimensions of the rows, in the order of the array's.
-        axes: Vec<usize>,
-    },
-    /// Rows in runs: for each row, the number of its run, or a value of the run. Null before the first run.
-    Runs {
-        /// A whole 1-D array: the first row of each run. Runs may be empty.
-        starts: Elements,
-        /// A value for each run, a whole 1-D array.
-        values: Option<Box<Elements>>,
-        /// Number of rows.
-        rows: u64,
-    },
-    /// A list of indexes for each row, from a 2-D array with padding.
-    Connectivity {
-        /// The whole array, as stored.
-        indexes: Elements,
-        /// A whole 1-D array: the number of indexes of each row. Without it, missing indexes end a list.
-        counts: Option<Box<Elements>>,
-        /// What the indexes mean.
-        rule: IndexRule,
-    },
-    /// Elements of an array along some dimensions of the rows, repeated along the others.
-    Repeated {
-        /// The whole array.
-        values: Elements,
-        /// What its dimensions are.
-        axes: Vec<RepeatedAxis>,
-    },
-    /// Values of the owner of each index along a dimension of the rows.
-    Joined(Box<Joined>),
-    /// Values of the cells of boxes.
-    Patches(Box<Patched>),
-}
-
-/// Values of owners.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Joined {
-    /// The dimension of the rows.
-    pub(crate) axis: usize,
-    /// From the rows to their owners.
-    pub(crate) steps: Vec<OwnerArray>,
-    /// A value for each owner; `None` for the indexes of the owners.
-    pub(crate) values: Option<Elements>,
-}
-
-impl Composed {
+impl Values<Elements> {
     /// The arrays that are read.
     pub(crate) fn arrays(&self) -> Vec<&Elements> {
         match self {
-            Self::Categories { codes, categories, mask } => [codes, categories].into_iter().chain(mask.as_deref()).collect(),
+            Self::Index { .. } | Self::Linear { .. } | Self::Sampled { .. } | Self::Listed { .. } | Self::Constant(_) => Vec::new(),
+            Self::Coordinate { .. } | Self::Texts { .. } => Vec::new(),
+            Self::Missing { like: array } | Self::Array(array) => vec![array],
+            Self::Categories { codes, categories, mask, .. } => [codes, categories].into_iter().chain(mask).collect(),
             Self::Masked { values, mask } => vec![values, mask],
-            Self::Scaled { terms, factors, .. } => {
-                terms.iter().map(|(elements, _)| elements).chain(factors.iter().map(|(elements, _)| elements.as_ref())).collect()
-            }
-            Self::Lists { offsets, inner, values, .. } => [offsets, values].into_iter().chain(inner.as_deref()).collect(),
+            Self::Scaled { terms, factors, .. } => terms.iter().map(|term| &term.part).chain(factors.iter().map(|(factors, _)| factors)).collect(),
+            Self::Lists { offsets, inner, values, .. } => [offsets, values].into_iter().chain(inner).collect(),
             Self::Vectors { values } | Self::Spread { values, .. } => vec![values],
-            Self::Runs { starts, values, .. } => std::iter::once(starts).chain(values.as_deref()).collect(),
-            Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts.as_deref()).collect(),
+            Self::Runs { starts, values, .. } => std::iter::once(starts).chain(values).collect(),
+            Self::Connectivity { indexes, counts, .. } => std::iter::once(indexes).chain(counts).collect(),
             Self::Repeated { values, .. } => vec![values],
-            Self::Joined(joined) => joined.steps.iter().map(|step| &step.array).chain(&joined.values).collect(),
+            Self::Joined { steps, values, .. } => steps.iter().map(|step| &step.part).chain(values).collect(),
             Self::Patches(patched) => patched.arrays(),
         }
     }
@@ -147,23 +47,26 @@ impl Composed {
     /// Reads what all windows need. `known` is what was read for other columns; `shape` is that of the rows.
     pub(crate) fn load<'a>(&self, mut known: impl Iterator<Item = &'a Loaded>, shape: &[u64], cancellation: &Cancellation) -> Result<Loaded> {
         if let Self::Patches(patched) = self {
-            let patches = patched.load(&known.filter_map(|known| known.patches.as_ref()).collect::<Vec<_>>(), cancellation)?;
+            let known: Vec<&LoadedPatches> = known.filter_map(|known| known.patches.as_ref()).collect();
+            let patches = patched.load(&known, rows_of(shape)?, cancellation)?;
             return Ok(Loaded { patches: Some(patches), ..Loaded::default() });
         }
-        let Self::Joined(joined) = self else { return Ok(Loaded { values: self.dictionary(cancellation)?, ..Loaded::default() }) };
-        let elements = shape.get(joined.axis).copied().ok_or_else(|| Error::internal("no such axis"))?;
-        let owners = match known.find_map(|known| known.owners.as_ref().filter(|owners| owners.is_of(&joined.steps))) {
-            Some(owners) => owners.clone(),
-            None => Arc::new(Owners::load(&joined.steps, elements, cancellation)?),
+        let Self::Joined { axis, steps, values } = self else {
+            return Ok(Loaded { values: self.dictionary(shape, cancellation)?, ..Loaded::default() });
         };
-        let values = joined.values.as_ref().map(|values| values.read_all(cancellation)).transpose()?;
+        let elements = shape.get(*axis).copied().ok_or_else(|| Error::internal("no such axis"))?;
+        let owners = match known.find_map(|known| known.owners.as_ref().filter(|owners| owners.is_of(steps))) {
+            Some(owners) => owners.clone(),
+            None => Arc::new(Owners::load(steps, elements, cancellation)?),
+        };
+        let values = values.as_ref().map(|values| values.read_all(cancellation)).transpose()?;
         Ok(Loaded { values, owners: Some(owners), patches: None })
     }
 
     /// What all windows need, if there is such: the categories, null where their mask says so; the first rows of runs.
-    fn dictionary(&self, cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
-        if let Self::Runs { starts, rows, .. } = self {
-            return run_starts(starts, *rows, cancellation).map(Some);
+    fn dictionary(&self, shape: &[u64], cancellation: &Cancellation) -> Result<Option<ArrayRef>> {
+        if let Self::Runs { starts, .. } = self {
+            return run_starts(starts, rows_of(shape)?, cancellation).map(Some);
         }
         let Self::Categories { categories, mask, .. } = self else { return Ok(None) };
         let values = categories.read_all(cancellation)?;
@@ -176,15 +79,15 @@ impl Composed {
     }
 
     /// The column's field. Categories that are text become an Arrow dictionary, other categories plain values.
-    pub(crate) fn field(&self, name: &str, ordered: bool) -> Result<Field> {
+    pub(super) fn field(&self, name: &str) -> Result<Field> {
         Ok(match self {
-            Self::Categories { codes, categories, .. } => {
+            Self::Categories { codes, categories, ordered, .. } => {
                 let values = categories.column.field();
                 let text = *values.data_type() == DataType::Utf8;
                 let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
                 let data_type = if text { dictionary } else { values.data_type().clone() };
                 let field = Field::new(name, data_type, true).with_metadata(codes.column.field().metadata().clone());
-                if text { field.with_dict_is_ordered(ordered) } else { field }
+                if text { field.with_dict_is_ordered(*ordered) } else { field }
             }
             Self::Scaled { metadata, .. } => {
                 let nullable = self.arrays().iter().any(|array| array.column.field().is_nullable());
@@ -218,7 +121,7 @@ impl Composed {
                 Field::new(name, list, false).with_metadata(item.metadata().clone())
             }
             Self::Patches(patched) => patched.field(name),
-            Self::Joined(joined) => match &joined.values {
+            Self::Joined { values, .. } => match values {
                 None => Field::new(name, DataType::Int64, false),
                 Some(values) => {
                     let field = values.column.field().as_ref().clone().with_name(name);
@@ -226,6 +129,7 @@ impl Composed {
                     if *field.data_type() == DataType::Utf8 { field.with_data_type(dictionary) } else { field }
                 }
             },
+            _ => return Err(not_composed()),
         })
     }
 
@@ -234,7 +138,7 @@ impl Composed {
         match self {
             Self::Categories { codes, .. } => codes.width(),
             Self::Masked { values, mask } => values.width().saturating_add(mask.width()),
-            Self::Scaled { terms, .. } => terms.iter().map(|(elements, _)| elements.width()).sum(),
+            Self::Scaled { terms, .. } => terms.iter().map(|term| term.part.width()).sum(),
             Self::Vectors { values } => {
                 let count = values.shape().map_or(1, |shape| shape.iter().skip(1).fold(1, |n: u64, extent| n.saturating_mul(*extent)));
                 count.saturating_mul(values.width())
@@ -254,9 +158,20 @@ impl Composed {
                 _ => values.column.datatype().size(),
             },
             Self::Patches(patched) => patched.row_bytes(),
-            Self::Joined(joined) => joined.values.as_ref().map_or(8, |values| values.column.datatype().size().min(8)),
+            Self::Joined { values, .. } => values.as_ref().map_or(8, |values| values.column.datatype().size().min(8)),
+            _ => 8,
         }
     }
+}
+
+/// The error for values that are a source of their own, not put together from arrays.
+pub(crate) fn not_composed() -> Error {
+    Error::internal("a column that is not put together from arrays")
+}
+
+/// The number of rows of one dimension.
+fn rows_of(shape: &[u64]) -> Result<u64> {
+    shape.first().copied().ok_or_else(|| Error::internal("rows without a dimension"))
 }
 
 /// The items of lists of an array's values: values, or beyond one dimension vectors, with the metadata of the array's column.

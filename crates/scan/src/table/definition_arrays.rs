@@ -4,95 +4,16 @@ use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPaddi
 use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use super::array_part::ArrayPart;
 use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::mapping::{DimensionMapping, RowMapping};
-use super::owners::{OwnerArray, Ownership};
+use super::need::Need;
+use super::patch_boxes::MAX_DIMENSIONS;
 use super::repeated::RepeatedAxis;
 use super::segment::{array_column, column_with_units, decoding, readable_attributes};
-
-/// An array of a file, and the mapping of rows to its elements.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct ArrayPart {
-    /// Index in the list of files.
-    pub(super) file: usize,
-    /// Path of the dataset.
-    pub(super) path: String,
-    /// `None`: the whole array.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) dimensions: Option<Vec<DimensionMapping>>,
-    /// Of a compound dataset: the member whose values are meant.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) member: Option<String>,
-    /// Units that count in place of the array's own attribute, such as `seconds since` a start that is stored elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) units: Option<String>,
-    /// Path of a variable whose units and calendar hold for this array, too, unless it has its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) inherits: Option<String>,
-    /// Whether times of 8 bytes are seconds and microseconds, which HDF5 does not say.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) timevals: bool,
-}
-
-impl ArrayPart {
-    /// The whole array at `path` of the requested file.
-    pub fn whole(path: impl Into<String>) -> Self {
-        Self { file: 0, path: path.into(), dimensions: None, member: None, units: None, inherits: None, timevals: false }
-    }
-
-    /// Part of an array: a mapping for each of its dimensions.
-    #[must_use]
-    pub fn with_dimensions(self, dimensions: Vec<DimensionMapping>) -> Self {
-        Self { dimensions: Some(dimensions), ..self }
-    }
-
-    /// With units in place of the array's attribute `units`: `seconds since 2024-01-01T00:00:00` makes times.
-    #[must_use]
-    pub fn with_units(self, units: impl Into<String>) -> Self {
-        Self { units: Some(units.into()), ..self }
-    }
-
-    /// An array with the units and the calendar of the variable at `path`, unless it has its own, as bounds do (CF 7.1).
-    #[must_use]
-    pub fn with_units_of(self, path: impl Into<String>) -> Self {
-        Self { inherits: Some(path.into()), ..self }
-    }
-
-    /// An array whose times of 8 bytes are seconds and microseconds, as those of PyTables are. The column has seconds.
-    #[must_use]
-    pub fn with_timevals(self) -> Self {
-        Self { timevals: true, ..self }
-    }
-
-    /// The values of one member of a compound dataset.
-    #[must_use]
-    pub fn with_member(self, member: impl Into<String>) -> Self {
-        Self { member: Some(member.into()), ..self }
-    }
-}
-
-/// One step from elements to their owners.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct OwnerStep {
-    /// A whole 1-D array of counts or indexes.
-    pub(super) part: ArrayPart,
-    pub(super) ownership: Ownership,
-    /// Number of owners.
-    pub(super) owners: u64,
-}
-
-impl OwnerStep {
-    /// A step to the owners of elements. `part` has the number of elements of each owner, or the owner of each element.
-    pub fn new(part: ArrayPart, ownership: Ownership, owners: u64) -> Self {
-        Self { part, ownership, owners }
-    }
-}
 
 /// When a definition becomes a segment: it decides which files a path may lead to, and the error for arrays of another shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +22,16 @@ pub(super) enum Stage {
     Defined,
     /// The definition comes from a split.
     Planned,
+}
+
+impl Stage {
+    /// The error for a definition that contradicts itself.
+    pub fn malformed(self, what: &str) -> Error {
+        match self {
+            Self::Defined => Error::internal(format!("the definition of a table: {what}")),
+            Self::Planned => Error::invalid_input(format!("these bytes are not a split: {what}")),
+        }
+    }
 }
 
 /// Whether a coordinate column is text from a 2-D array of single characters.
@@ -210,8 +141,35 @@ impl Resolver<'_> {
         Column::new(name, &dataset.datatype, &attributes, decoding(file, self.decode)).map_err(|error| file.place(id, error))
     }
 
+    /// The array of `part`, if it is what its column needs. `shape` is that of the rows.
+    pub fn needed(&self, name: &str, part: &ArrayPart, need: Need<'_>, shape: &[u64]) -> Result<Elements> {
+        let raw = Resolver { decode: false, ..*self };
+        let extent = |axis: &usize| shape.get(*axis).copied().ok_or_else(|| self.stage.malformed("a dimension too many"));
+        match need {
+            Need::Any => self.array(name, part),
+            Need::Rows => self.rows(name, part, shape),
+            Need::Numbers => self.numbers(name, part, shape),
+            Need::Along(axes) => self.rows(name, part, &axes.iter().map(extent).collect::<Result<Vec<u64>>>()?),
+            Need::NumbersAlong(axis) => self.numbers(name, part, &[extent(&axis)?]),
+            Need::Repeated(axes) => self.repeated(name, part, axes, shape),
+            Need::List(length) => self.list(name, part, length),
+            Need::RawList(length) => raw.list(name, part, length),
+            Need::ListOrRest(length) => self.list_or_rest(name, part, length),
+            Need::Categories => self.categories(name, part),
+            Need::OfOwners(owners) => self.of_owners(name, part, owners),
+            Need::Whole(length) => self.whole(name, part, length),
+            Need::RawWhole => raw.whole(name, part, None),
+            Need::RawTable(rule, rows) => raw.table(name, part, rule, rows),
+            Need::Blocks => {
+                let blocks = self.whole(name, part, None)?;
+                let is_of_blocks = blocks.shape()?.len() == MAX_DIMENSIONS + 1;
+                if is_of_blocks { Ok(blocks) } else { Err(self.stage.malformed("boxes of other dimensions")) }
+            }
+        }
+    }
+
     /// An array with an element for each row.
-    pub fn rows(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
+    fn rows(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
         let array = self.array(name, part)?;
         match &part.dimensions {
             None => self.check_whole(&array, shape)?,
@@ -221,7 +179,7 @@ impl Resolver<'_> {
     }
 
     /// An array of numbers with an element for each row.
-    pub fn numbers(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
+    fn numbers(&self, name: &str, part: &ArrayPart, shape: &[u64]) -> Result<Elements> {
         let array = self.rows(name, part, shape)?;
         match array.column.field().data_type() {
             numeric if numeric.is_numeric() => Ok(array),
@@ -230,7 +188,7 @@ impl Resolver<'_> {
     }
 
     /// A whole 1-D array, of this length if there is one.
-    pub fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+    fn list(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
         let array = self.array(name, part)?;
         let whole = [DimensionMapping::Rows { start: 0, step: 1 }];
         match array.shape()?.as_slice() {
@@ -240,14 +198,14 @@ impl Resolver<'_> {
     }
 
     /// Categories: a whole 1-D array, or a scalar.
-    pub fn categories(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
+    fn categories(&self, name: &str, part: &ArrayPart) -> Result<Elements> {
         let array = self.array(name, part)?;
         if array.shape()?.is_empty() { Ok(array) } else { self.list(name, part, None) }
     }
 
     /// A 1-D array, or what is left of it from some index on; at least `length` values if there is a length, and exactly so many of a whole
     /// array.
-    pub fn list_or_rest(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+    fn list_or_rest(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
         let Some([DimensionMapping::Rows { start: start @ 1.., step: 1 }]) = part.dimensions.as_deref() else {
             return match &part.dimensions {
                 Some(_) if length.is_some() => self.rows(name, part, &[length.unwrap_or(0)]),
@@ -264,7 +222,7 @@ impl Resolver<'_> {
     }
 
     /// A whole array of at least one dimension, with `length` indexes along the first if there is one.
-    pub fn whole(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
+    fn whole(&self, name: &str, part: &ArrayPart, length: Option<u64>) -> Result<Elements> {
         let array = self.array(name, part)?;
         let shape = array.shape()?;
         let is_whole = array.mapping.dimensions.iter().all(|dimension| *dimension == DimensionMapping::Rows { start: 0, step: 1 });
@@ -275,7 +233,7 @@ impl Resolver<'_> {
     }
 
     /// A whole 2-D array of indexes, with a list for each of `rows`.
-    pub fn table(&self, name: &str, part: &ArrayPart, rule: &IndexRule, rows: u64) -> Result<Elements> {
+    fn table(&self, name: &str, part: &ArrayPart, rule: &IndexRule, rows: u64) -> Result<Elements> {
         let array = self.array(name, part)?;
         let shape = array.shape()?;
         let whole = array.mapping.dimensions.iter().all(|dimension| *dimension == DimensionMapping::Rows { start: 0, step: 1 });
@@ -318,26 +276,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// The arrays that lead from `elements` elements to their owners, and the number of these.
-    pub fn owners(&self, name: &str, steps: &[OwnerStep], elements: u64) -> Result<(Vec<OwnerArray>, u64)> {
-        let raw = Resolver { decode: false, ..*self };
-        let (mut arrays, mut count) = (Vec::with_capacity(steps.len()), elements);
-        for step in steps {
-            let length = match step.ownership {
-                Ownership::Counts => step.owners,
-                Ownership::Indexes => count,
-            };
-            arrays.push(OwnerArray { array: raw.list(name, &step.part, Some(length))?, ownership: step.ownership, owners: step.owners });
-            count = step.owners;
-        }
-        match arrays.is_empty() {
-            true => Err(Error::invalid_input("these bytes are not a split: owners without a step")),
-            false => Ok((arrays, count)),
-        }
-    }
-
     /// A value for each of `owners` owners: of a 1-D array, or texts of a 2-D array of characters.
-    pub fn of_owners(&self, name: &str, part: &ArrayPart, owners: u64) -> Result<Elements> {
+    fn of_owners(&self, name: &str, part: &ArrayPart, owners: u64) -> Result<Elements> {
         let array = self.array(name, part)?;
         let shape = array.shape()?;
         match (text_column(name, &array)?, shape.as_slice()) {

@@ -1,6 +1,7 @@
 //! Resolves a request to objects, with their rows and columns.
 
 pub(crate) mod along;
+pub(crate) mod array_part;
 mod bits;
 pub(crate) mod boundary;
 pub(crate) mod builder;
@@ -19,11 +20,11 @@ pub(crate) mod literal;
 pub(crate) mod mapping;
 pub(crate) mod members;
 pub(crate) mod model;
+mod need;
 pub(crate) mod nulls;
 pub(crate) mod owners;
 pub(crate) mod patch_boxes;
 pub(crate) mod patch_cover;
-pub(crate) mod patch_definition;
 pub(crate) mod patch_lists;
 pub(crate) mod patch_rows;
 pub(crate) mod patches;
@@ -32,4 +33,5 @@ pub(crate) mod repeated;
 pub(crate) mod resolver;
 pub(crate) mod segment;
 pub(crate) mod shared_columns;
+pub(crate) mod values;
 pub(crate) mod wildcard;

@@ -5,8 +5,10 @@ use hyperslab_array::{Axis, Cancellation, Error, ErrorKind, Result};
 use hyperslab_formats::ObjectId;
 use serde::{Deserialize, Serialize};
 
+use super::array_part::ArrayPart;
 use super::connectivity::whole_numbers;
 use super::elements::Elements;
+use super::need::{Mapping, Need};
 
 /// How elements belong to owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,12 +21,42 @@ pub enum Ownership {
     Indexes,
 }
 
-/// One step from elements to their owners, with its array.
-#[derive(Debug, Clone)]
-pub(crate) struct OwnerArray {
-    pub array: Elements,
-    pub ownership: Ownership,
-    pub owners: u64,
+/// One step from elements to their owners.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct OwnerStep<A = ArrayPart> {
+    /// A whole 1-D array of counts or indexes.
+    pub(crate) part: A,
+    pub(super) ownership: Ownership,
+    /// Number of owners.
+    pub(super) owners: u64,
+}
+
+impl OwnerStep {
+    /// A step to the owners of elements. `part` has the number of elements of each owner, or the owner of each element.
+    pub fn new(part: ArrayPart, ownership: Ownership, owners: u64) -> Self {
+        Self { part, ownership, owners }
+    }
+}
+
+impl<A> OwnerStep<A> {
+    /// The number of elements of the step's array, which belong to `elements` elements.
+    fn length(&self, elements: u64) -> u64 {
+        match self.ownership {
+            Ownership::Counts => self.owners,
+            Ownership::Indexes => elements,
+        }
+    }
+}
+
+/// The same steps from `elements` elements on with other arrays, and the number of the last owners.
+pub(super) fn map_steps<A, B>(steps: &[OwnerStep<A>], elements: u64, map: Mapping<'_, A, B>) -> Result<(Vec<OwnerStep<B>>, u64)> {
+    let (mut mapped, mut count) = (Vec::with_capacity(steps.len()), elements);
+    for step in steps {
+        mapped.push(OwnerStep { part: map(&step.part, Need::RawList(Some(step.length(count))))?, ownership: step.ownership, owners: step.owners });
+        count = step.owners;
+    }
+    Ok((mapped, count))
 }
 
 /// What is read once to find the owners of elements.
@@ -38,18 +70,18 @@ pub(crate) struct Owners {
     last: Option<Vec<u64>>,
 }
 
-fn key(steps: &[OwnerArray]) -> Vec<(String, ObjectId)> {
-    steps.iter().map(|step| (step.array.mapping.file.name(), step.array.dataset)).collect()
+fn key(steps: &[OwnerStep<Elements>]) -> Vec<(String, ObjectId)> {
+    steps.iter().map(|step| (step.part.mapping.file.name(), step.part.dataset)).collect()
 }
 
-impl OwnerArray {
+impl OwnerStep<Elements> {
     fn corrupt(&self, message: String) -> Error {
-        self.array.place(Error::new(ErrorKind::Corrupt, message))
+        self.part.place(Error::new(ErrorKind::Corrupt, message))
     }
 
     /// Where the elements of each owner begin, and where those of the last end.
     fn starts(&self, elements: u64, cancellation: &Cancellation) -> Result<Vec<u64>> {
-        let counts = whole_numbers(&self.array.read_all(cancellation)?).map_err(|error| self.array.place(error))?;
+        let counts = whole_numbers(&self.part.read_all(cancellation)?).map_err(|error| self.part.place(error))?;
         let (mut starts, mut end) = (Vec::with_capacity(counts.len() + 1), 0u64);
         starts.push(0);
         for (owner, count) in counts.iter().enumerate() {
@@ -65,7 +97,7 @@ impl OwnerArray {
 
     /// Checked indexes; element `first` is the first of `read`.
     fn checked(&self, read: &ArrayRef, element: impl Fn(usize) -> u64) -> Result<Vec<u64>> {
-        let numbers = whole_numbers(read).map_err(|error| self.array.place(error))?;
+        let numbers = whole_numbers(read).map_err(|error| self.part.place(error))?;
         let check = |(position, number): (usize, &i64)| {
             let owner = u64::try_from(*number).ok().filter(|owner| *owner < self.owners);
             owner.ok_or_else(|| self.corrupt(format!("the index of element {} is {number}, not within 0 to {}", element(position), self.owners as i128 - 1)))
@@ -76,7 +108,7 @@ impl OwnerArray {
     /// The owner of each of `elements` elements.
     fn all(&self, elements: u64, cancellation: &Cancellation) -> Result<Vec<u64>> {
         match self.ownership {
-            Ownership::Indexes => self.checked(&self.array.read_all(cancellation)?, |position| position as u64),
+            Ownership::Indexes => self.checked(&self.part.read_all(cancellation)?, |position| position as u64),
             Ownership::Counts => {
                 let starts = self.starts(elements, cancellation)?;
                 let beyond = || Error::limit_exceeded(format!("the owners of {elements} elements exceed memory"));
@@ -93,12 +125,12 @@ impl OwnerArray {
 
 impl Owners {
     /// Whether it was made of the arrays of these steps.
-    pub fn is_of(&self, steps: &[OwnerArray]) -> bool {
+    pub fn is_of(&self, steps: &[OwnerStep<Elements>]) -> bool {
         self.key == key(steps)
     }
 
     /// Reads counts, and all but the first step. `elements` is the number of elements that have owners.
-    pub fn load(steps: &[OwnerArray], elements: u64, cancellation: &Cancellation) -> Result<Self> {
+    pub fn load(steps: &[OwnerStep<Elements>], elements: u64, cancellation: &Cancellation) -> Result<Self> {
         let first = steps.first().ok_or_else(|| Error::internal("owners without a step"))?;
         let starts = match first.ownership {
             Ownership::Counts => Some(first.starts(elements, cancellation)?),
@@ -118,10 +150,10 @@ impl Owners {
     }
 
     /// The owners of the elements that `axis` selects. `read` reads the indexes of the first step.
-    pub fn at(&self, axis: &Axis, first: &OwnerArray, read: impl FnOnce(&Elements) -> Result<ArrayRef>) -> Result<UInt64Array> {
+    pub fn at(&self, axis: &Axis, first: &OwnerStep<Elements>, read: impl FnOnce(&Elements) -> Result<ArrayRef>) -> Result<UInt64Array> {
         let element = |position: u64| axis.index(position).ok_or_else(|| Error::internal("axis position"));
         let direct: Vec<u64> = match &self.starts {
-            None => first.checked(&read(&first.array)?, |position| element(position as u64).unwrap_or(position as u64))?,
+            None => first.checked(&read(&first.part)?, |position| element(position as u64).unwrap_or(position as u64))?,
             Some(starts) => {
                 let mut owners = Vec::with_capacity(usize::try_from(axis.count()).unwrap_or(0));
                 let mut owner = 0usize;

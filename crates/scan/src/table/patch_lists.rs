@@ -12,7 +12,9 @@ use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
 
+use super::array_part::ArrayPart;
 use super::elements::Elements;
+use super::need::{Mapping, Need};
 use super::nulls::integers;
 use super::patch_boxes::{MAX_DIMENSIONS, PatchBox, PatchBoxes, corrupt};
 
@@ -54,20 +56,55 @@ impl BlockGrid {
     }
 }
 
-/// The boxes of a level, with their arrays.
-#[derive(Debug, Clone)]
-pub(crate) enum PatchList {
-    Members(Elements),
-    Pairs { array: Elements, first: u64, count: u64 },
-    Blocks { bounds: Box<Elements>, levels: Box<Elements>, level: i64, grid: BlockGrid },
+/// The boxes of a level, with their arrays: as defined, or as resolved.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(clippy::exhaustive_enums, reason = "data models make them")]
+pub enum BoxList<A = ArrayPart> {
+    /// A 1-D compound dataset with the lowest and the highest cell of each box: `lo_i`, `lo_j`, `hi_i`, `hi_j`.
+    Members(A),
+    /// Rows of a 2-D dataset of six integers: the lowest and the highest cell along `i`, then along `j`, then along `k`.
+    Pairs {
+        /// The whole dataset.
+        array: A,
+        /// The row of the first box.
+        first: u64,
+        /// Number of boxes.
+        count: u64,
+    },
+    /// Blocks of equal numbers of cells, of which those of one level are the boxes.
+    Blocks {
+        /// A 3-D dataset of numbers: for each block and direction, where it begins and ends.
+        bounds: A,
+        /// A 1-D dataset: the level of each block.
+        levels: A,
+        /// The level.
+        level: i64,
+        /// Where blocks may lie.
+        grid: BlockGrid,
+    },
 }
 
 /// What distinguishes lists of boxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListKey(String, ObjectId, (u64, u64), usize);
 
-impl PatchList {
-    pub fn arrays(&self) -> Vec<&Elements> {
+impl<A> BoxList<A> {
+    /// The same boxes with other arrays.
+    pub(super) fn try_map<B>(&self, map: Mapping<'_, A, B>) -> Result<BoxList<B>> {
+        Ok(match self {
+            Self::Members(array) => BoxList::Members(map(array, Need::RawList(None))?),
+            Self::Pairs { array, first, count } => BoxList::Pairs { array: map(array, Need::RawWhole)?, first: *first, count: *count },
+            Self::Blocks { bounds, levels, level, grid } => {
+                let levels = map(levels, Need::RawList(None))?;
+                BoxList::Blocks { bounds: map(bounds, Need::RawWhole)?, levels, level: *level, grid: *grid }
+            }
+        })
+    }
+}
+
+impl BoxList<Elements> {
+    pub(super) fn arrays(&self) -> Vec<&Elements> {
         match self {
             Self::Members(array) | Self::Pairs { array, .. } => vec![array],
             Self::Blocks { bounds, levels, .. } => vec![bounds, levels],
@@ -75,14 +112,14 @@ impl PatchList {
     }
 
     /// The array to name in errors.
-    pub fn first(&self) -> &Elements {
+    pub(super) fn first(&self) -> &Elements {
         match self {
             Self::Members(array) | Self::Pairs { array, .. } => array,
             Self::Blocks { bounds, .. } => bounds,
         }
     }
 
-    pub fn key(&self, dimensions: usize) -> ListKey {
+    pub(super) fn key(&self, dimensions: usize) -> ListKey {
         let part = match self {
             Self::Members(_) => (0, 0),
             Self::Pairs { first, count, .. } => (*first, *count),
@@ -91,7 +128,7 @@ impl PatchList {
         ListKey(self.first().mapping.file.name(), self.first().dataset, part, dimensions)
     }
 
-    pub fn read(&self, dimensions: usize, cancellation: &Cancellation) -> Result<PatchBoxes> {
+    pub(super) fn read(&self, dimensions: usize, cancellation: &Cancellation) -> Result<PatchBoxes> {
         let file = |array: &Elements| array.mapping.file.clone();
         match self {
             Self::Members(array) => PatchBoxes::read(&file(array), array.dataset, dimensions, cancellation),

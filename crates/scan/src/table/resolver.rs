@@ -14,58 +14,27 @@ use super::shared_columns::SharedColumns;
 use super::wildcard;
 use crate::request::{Nonconforming, ScanRequest};
 
+/// A match of a request's path: the file, the path, and the texts that its wildcards matched.
+type Match = (File, String, Vec<String>);
+
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
 pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Vec<Segment>> {
-    let file_pattern = request.file_pattern.as_deref();
-    let compiled = file_pattern.map(wildcard::FilePattern::new);
     if request.model.is_some() && request.layout.is_some() {
         return Err(Error::invalid_input("a layout is for the arrays at a path; the tables of data models have their own columns"));
     }
     let literal = request.model.is_some() || is_literal(files, &request.path);
-    let matched = |file: &File| {
-        let captured = match &compiled {
-            Some(pattern) => pattern.matched(&file.name()).ok_or_else(|| {
-                let pattern = file_pattern.unwrap_or_default();
-                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
-            })?,
-            None => Vec::new(),
-        };
-        if literal {
-            let is_skipped = request.nonconforming == Nonconforming::Null && request.model.is_none() && !file.exists(&request.path)?;
-            return Ok(if is_skipped { Vec::new() } else { vec![(file.clone(), request.path.clone(), captured)] });
-        }
-        let mut paths = expand(file, &request.path)?;
-        paths.sort_by_cached_key(|(path, _)| natural_key(path));
-        Ok(paths.into_iter().map(|(path, matched)| (file.clone(), path, [captured.as_slice(), &matched].concat())).collect())
-    };
-    let matches: Vec<Vec<(File, String, Vec<String>)>> = each_of(first_session(files)?, files, matched)?;
-    let matches: Vec<(File, String, Vec<String>)> = matches.into_iter().flatten().collect();
+    let matches = matches_of(files, request, literal)?;
     if matches.is_empty() {
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
-    let mut names = file_pattern.map(wildcard::file_column_names).unwrap_or_default();
-    for name in if literal { Vec::new() } else { wildcard::column_names(&request.path) } {
-        let taken = names.contains(&name);
-        names.push(if taken { format!("{name}_path") } else { name });
-    }
-    let per_wildcard: Vec<Vec<ArrayRef>> = (0..names.len())
-        .map(|k| {
-            let values: Vec<String> = matches.iter().filter_map(|(_, _, captured)| captured.get(k).cloned()).collect();
-            capture_column(&values, names.get(k).is_some_and(|name| request.text_captures.contains(name)))
-        })
-        .collect();
+    let captures = Captures::of(&matches, request, literal);
     let places: Vec<usize> = (0..matches.len()).collect();
-    let captures = |index: usize| -> Result<Vec<(String, ArrayRef)>> {
-        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
-        let captures: Option<_> = names.iter().zip(&per_wildcard).map(capture).collect();
-        captures.ok_or_else(|| Error::internal("a wildcard without a match"))
-    };
     if let Some(model) = &request.model {
         let segments = each_of(first_session(files)?, &places, |index| {
             cancellation.check()?;
             let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
-            model_segments(file, model, path, request.decode, &captures(*index)?)
+            model_segments(file, model, path, request.decode, &captures.at(*index)?)
         })?;
         return Ok(segments.into_iter().flatten().collect());
     }
@@ -86,7 +55,7 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         let segments = each_of(first_session(files)?, &places, |index| {
             cancellation.check()?;
             let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
-            Ok(build(&file.find(path)?, file, path)?.with_captures(&captures(*index)?))
+            Ok(build(&file.find(path)?, file, path)?.with_captures(&captures.at(*index)?))
         })?;
         return if columns.into_inner() > max_columns { Err(too_many_columns(&request.path, max_columns)) } else { Ok(segments) };
     }
@@ -94,10 +63,7 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         cancellation.check()?;
         file.find_without_suggestions(path)
     })?;
-    // Each object once, at its first path: groups that share members have any number of paths.
-    let mut firsts = HashMap::new();
-    let object = |index: usize| Some((matches.get(index)?.0.opening(), found.get(index)?.file.opening(), found.get(index)?.object));
-    let firsts: Vec<usize> = places.iter().map(|index| *firsts.entry(object(*index)).or_insert(*index)).collect();
+    let firsts = first_places(&matches, &found);
     let built = each_of(first_session(files)?, &places, |index| {
         cancellation.check()?;
         let ((file, path, _), found) = matches.get(*index).zip(found.get(*index)).ok_or_else(|| Error::internal("a match that is none"))?;
@@ -109,9 +75,74 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
     if columns.into_inner() > max_columns {
         return Err(too_many_columns(&request.path, max_columns));
     }
+    with_repeated(&matches, &firsts, &built, &captures, request)
+}
+
+/// The objects that a request's path matches in each file.
+fn matches_of(files: &[File], request: &ScanRequest, literal: bool) -> Result<Vec<Match>> {
+    let file_pattern = request.file_pattern.as_deref();
+    let compiled = file_pattern.map(wildcard::FilePattern::new);
+    let matched = |file: &File| {
+        let captured = match &compiled {
+            Some(pattern) => pattern.matched(&file.name()).ok_or_else(|| {
+                let pattern = file_pattern.unwrap_or_default();
+                Error::internal(format!("{} does not match the pattern {pattern} that it came from", file.name()))
+            })?,
+            None => Vec::new(),
+        };
+        if literal {
+            let is_skipped = request.nonconforming == Nonconforming::Null && request.model.is_none() && !file.exists(&request.path)?;
+            return Ok(if is_skipped { Vec::new() } else { vec![(file.clone(), request.path.clone(), captured)] });
+        }
+        let mut paths = expand(file, &request.path)?;
+        paths.sort_by_cached_key(|(path, _)| natural_key(path));
+        Ok(paths.into_iter().map(|(path, matched)| (file.clone(), path, [captured.as_slice(), &matched].concat())).collect())
+    };
+    let matches: Vec<Vec<Match>> = each_of(first_session(files)?, files, matched)?;
+    Ok(matches.into_iter().flatten().collect())
+}
+
+/// The columns of the texts that wildcards matched.
+struct Captures {
+    names: Vec<String>,
+    /// For each name an array of one element for each match.
+    values: Vec<Vec<ArrayRef>>,
+}
+
+impl Captures {
+    fn of(matches: &[Match], request: &ScanRequest, literal: bool) -> Self {
+        let mut names = request.file_pattern.as_deref().map(wildcard::file_column_names).unwrap_or_default();
+        for name in if literal { Vec::new() } else { wildcard::column_names(&request.path) } {
+            let taken = names.contains(&name);
+            names.push(if taken { format!("{name}_path") } else { name });
+        }
+        let of_wildcard = |(index, name): (usize, &String)| {
+            let values: Vec<String> = matches.iter().filter_map(|(_, _, captured)| captured.get(index).cloned()).collect();
+            capture_column(&values, request.text_captures.contains(name))
+        };
+        let values = names.iter().enumerate().map(of_wildcard).collect();
+        Self { names, values }
+    }
+
+    /// The columns of a match.
+    fn at(&self, index: usize) -> Result<Vec<(String, ArrayRef)>> {
+        let capture = |(name, values): (&String, &Vec<ArrayRef>)| Some((name.clone(), values.get(index)?.clone()));
+        let captures: Option<_> = self.names.iter().zip(&self.values).map(capture).collect();
+        captures.ok_or_else(|| Error::internal("a wildcard without a match"))
+    }
+}
+
+/// For each match the first match of its object: groups that share members have any number of paths.
+fn first_places(matches: &[Match], found: &[Found]) -> Vec<usize> {
+    let mut firsts = HashMap::new();
+    let object = |index: usize| Some((matches.get(index)?.0.opening(), found.get(index)?.file.opening(), found.get(index)?.object));
+    (0..matches.len()).map(|index| *firsts.entry(object(index)).or_insert(index)).collect()
+}
+
+/// The segments of all matches; those of an object that was matched before are made of its first segment.
+fn with_repeated(matches: &[Match], firsts: &[usize], built: &[Option<Segment>], captures: &Captures, request: &ScanRequest) -> Result<Vec<Segment>> {
     let mut repeated = 0;
-    let segment = |index: usize| -> Result<Segment> {
-        let (_, path, _) = matches.get(index).ok_or_else(|| Error::internal("a match that is none"))?;
+    let segment = |(index, (_, path, _)): (usize, &Match)| -> Result<Segment> {
         let first = firsts.get(index).and_then(|first| built.get(*first)?.as_ref());
         let first = first.ok_or_else(|| Error::internal("an object that was not made a segment"))?;
         if firsts.get(index) != Some(&index) {
@@ -120,9 +151,9 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         if repeated > MAX_REPEATED_COLUMNS {
             return Err(Error::limit_exceeded(format!("{} leads to the same objects over and over: give more of the path", request.path)));
         }
-        Ok(Segment { path: path.clone(), ..first.clone() }.with_captures(&captures(index)?))
+        Ok(Segment { path: path.clone(), ..first.clone() }.with_captures(&captures.at(index)?))
     };
-    places.iter().copied().map(segment).collect()
+    matches.iter().enumerate().map(segment).collect()
 }
 
 /// Columns that the objects of one table may have together beyond those that the length of the files justifies: many objects

@@ -14,9 +14,10 @@ use hyperslab_reader::File;
 
 use super::along::AlongValues;
 use super::column_order::ColumnOrder;
-use super::composed::Composed;
+use super::elements::Elements;
 use super::mapping::RowMapping;
 use super::members::Omitted;
+use super::values::Values;
 
 /// Where a table column's values come from.
 #[derive(Debug, Clone)]
@@ -71,7 +72,7 @@ pub enum Source {
         values: AlongValues,
     },
     /// Values that are put together from several arrays.
-    Composed(Arc<Composed>),
+    Composed(Arc<Values<Elements>>),
     /// Row number in the segment.
     Row,
     /// The path of the requested file.

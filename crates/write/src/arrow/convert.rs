@@ -13,8 +13,8 @@ use hyperslab_formats::{Dataset, Format, Object, ObjectId, block_shape};
 
 use super::objects::{Objects, datatype, failed};
 use super::values::Values;
+use crate::file::copying::source_file::SourceFile;
 use crate::file::reading_session::reading_session;
-use crate::file::source_file::SourceFile;
 
 /// Bytes of values that are copied at a time.
 const BLOCK_BYTES: u64 = 32 << 20;

@@ -15,8 +15,8 @@ use hyperslab_reader::File;
 
 use super::references::with_allowed_references;
 use super::values::Values;
-use crate::file::links::Link;
-use crate::file::source_file::SourceFile;
+use crate::file::copying::source_file::SourceFile;
+use crate::file::references::links::Link;
 
 /// The class of external links.
 const EXTERNAL: i32 = 64;

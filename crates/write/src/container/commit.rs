@@ -148,24 +148,7 @@ impl WritePlan {
         };
         let rows_before = RowCounts::of(&master);
         let seen_from_master = relative(&folder, self.path())?;
-        let (mut subfiles, mut contents) = (Vec::new(), InlineContents::default());
-        for (task, fragment) in &by_task {
-            let Some(bytes) = fragment.bytes else { continue };
-            if let Some(content) = &fragment.content {
-                contents.insert(&fragment.name, &content.0);
-                subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums: None });
-                continue;
-            }
-            let place = folder.join(&fragment.name);
-            let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
-            if length != bytes {
-                return Err(Error::corrupt(format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}"))
-                    .in_file(place.display().to_string())
-                    .into());
-            }
-            let checksums = fragment.checksums.clone();
-            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
-        }
+        let (mut subfiles, contents) = self.subfiles_of(&by_task)?;
         // Find contradictions before anything is changed.
         master.merge_plan(self)?;
         for fragment in by_task.values() {
@@ -174,12 +157,7 @@ impl WritePlan {
         master.check_overlaps()?;
         let unequal_rows = RowCounts::of(&master).unequal_since(&rows_before);
         let shared = self.complete_shared(&by_task)?;
-        let renamed = shared.iter().map(|(group, record)| (name_of(*group), record.name.to_string())).filter(|(expected, name)| expected != name);
-        let renamed: HashMap<String, String> =
-            renamed.map(|(expected, name)| (format!("{seen_from_master}/{expected}"), format!("{seen_from_master}/{name}"))).collect();
-        if !renamed.is_empty() {
-            master.rename_subfiles(&renamed);
-        }
+        rename_shared(&mut master, &shared, &seen_from_master);
         let mut name = CommitName { id: self.id.clone(), folder: self.id.clone() };
         let appended = match (&now, self.mode) {
             (State::Committed { commit }, WriteMode::Append) if shared.is_empty() => {
@@ -202,37 +180,67 @@ impl WritePlan {
         }
         subfiles.extend(shared.into_values());
         master.join_parts();
-        let existing = if now == State::Absent { Existing::Keep } else { Existing::Replace };
         let is_base_kept = self.sync_base();
-        let claims = ClaimFiles { container: &container, state: &now, master: self.path() };
+        self.publish(&mut master, &now, &name, &subfiles)?;
+        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master, is_base_kept) } else { failure_text(remove_folder(&folder)) };
+        let remarks = too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect();
+        Ok(Committed { subfiles, repeated: false, left, remarks, unequal_rows })
+    }
+
+    /// The subfiles that the fragments name, and the contents that are in fragments. `Corrupt` for a subfile of another length.
+    fn subfiles_of<'a>(&self, by_task: &BTreeMap<u64, &'a Fragment>) -> Result<(Vec<SubfileRecord>, InlineContents<'a>)> {
+        let (mut subfiles, mut contents) = (Vec::new(), InlineContents::default());
+        for (task, fragment) in by_task {
+            let Some(bytes) = fragment.bytes else { continue };
+            if let Some(content) = &fragment.content {
+                contents.insert(&fragment.name, &content.0);
+                subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums: None });
+                continue;
+            }
+            let place = self.folder().join(&fragment.name);
+            let length = std::fs::metadata(&place).map_err(|error| Error::from(error).in_file(place.display().to_string()))?.len();
+            if length != bytes {
+                let message = format!("the subfile of task {task} has {length} bytes, its fragment says {bytes}");
+                return Err(Error::corrupt(message).in_file(place.display().to_string()));
+            }
+            let checksums = fragment.checksums.clone();
+            subfiles.push(SubfileRecord { name: fragment.name.clone(), bytes, task: *task, tasks: Vec::new(), checksums });
+        }
+        Ok((subfiles, contents))
+    }
+
+    /// Writes the master, whose rename is the moment that readers see the commit, and before it the record of a commit that has files of
+    /// its own.
+    fn publish(&self, master: &mut Master, now: &State, name: &CommitName, subfiles: &[SubfileRecord]) -> Result<()> {
+        let (container, folder) = (self.container(), self.folder());
+        let existing = if *now == State::Absent { Existing::Keep } else { Existing::Replace };
+        let claims = ClaimFiles { container: &container, state: now, master: self.path() };
         let (mut is_recorded, mut is_claimed) = (false, false);
-        let written = master.write(self.path(), self, &name, existing, |aside| {
+        let written = master.write(self.path(), self, name, existing, |aside| {
             claims.claim(aside)?;
             is_claimed = true;
             // Earlier claims of this state have ended, or the state has changed.
             self.check_base(&state_of(self.path())?)?;
             if name.folder == self.id {
                 is_recorded = true;
-                self.write_record(&now, &subfiles)?;
+                self.write_record(now, subfiles)?;
             }
             Ok(())
         });
-        let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == now);
+        let is_same = written.is_err() && state_of(self.path()).is_ok_and(|state| state == *now);
         // While the state is the same, the claim stays: see `claim`.
         if is_claimed && !is_same {
             claims.settle();
         }
-        if let Err(error) = written {
-            // A failed commit leaves no record, unless the error came after the rename or another process has committed
-            // the same plan.
-            if is_recorded && is_same && error.kind() != ErrorKind::Conflict {
-                let _ = std::fs::remove_file(folder.join(RECORD));
-            }
-            return Err(error.into());
+        // A failed commit leaves no record, unless the error came after the rename or another process has committed the same plan.
+        if let Err(error) = &written
+            && is_recorded
+            && is_same
+            && error.kind() != ErrorKind::Conflict
+        {
+            let _ = std::fs::remove_file(folder.join(RECORD));
         }
-        let left = if name.folder == self.id { self.remove_unused(&subfiles, &master, is_base_kept) } else { failure_text(remove_folder(&folder)) };
-        let remarks = too_many_subfiles_remark(self.path(), master.sources()).into_iter().collect();
-        Ok(Committed { subfiles, repeated: false, left, remarks, unequal_rows })
+        written.map(|_| ())
     }
 
     /// Writes a subfile whose content is in a fragment. Its directory entry is synced with the record of the commit. If an
@@ -398,6 +406,15 @@ enum Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Other(error)
+    }
+}
+
+/// Gives the shared subfiles in a master the names that they got. `seen` is the folder as the master names it.
+fn rename_shared(master: &mut Master, shared: &BTreeMap<u64, SubfileRecord>, seen: &str) {
+    let renamed = shared.iter().map(|(group, record)| (name_of(*group), record.name.to_string())).filter(|(expected, name)| expected != name);
+    let renamed: HashMap<String, String> = renamed.map(|(expected, name)| (format!("{seen}/{expected}"), format!("{seen}/{name}"))).collect();
+    if !renamed.is_empty() {
+        master.rename_subfiles(&renamed);
     }
 }
 

@@ -11,9 +11,9 @@ use super::dimensions::several_scales;
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment, StoredValue};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition, check_attribute};
-use crate::file::links::Link;
-use crate::file::object_path::normalized_path;
-use crate::file::object_references::ObjectReferences;
+use crate::file::references::links::Link;
+use crate::file::references::object_path::normalized_path;
+use crate::file::references::object_references::ObjectReferences;
 
 /// Maximum bytes of a value in a plan, because the plan is sent to every task.
 const MAX_VALUE_BYTES: usize = 16 << 20;

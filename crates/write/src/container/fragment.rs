@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::{AttributeValue, DatasetDefinition};
-use crate::file::links::Link;
-use crate::file::object_references::ObjectReferences;
-use crate::file::region::Region;
+use crate::file::references::links::Link;
+use crate::file::references::object_references::ObjectReferences;
+use crate::file::regions::region::Region;
 
 /// Version of the encoding; raised when its meaning changes.
 const ENVELOPE: Envelope = Envelope::new("a fragment", 6);

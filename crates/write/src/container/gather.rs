@@ -13,11 +13,11 @@ use super::plan::WritePlan;
 use super::record::SubfileRecord;
 use crate::encoding::checksum;
 use crate::file::allocator::checked_alignment;
-use crate::file::dataset_copy::{CopyCounts, DatasetCopy, SourcePart, StorageFormat};
+use crate::file::copying::dataset::{CopyCounts, DatasetCopy, SourcePart, StorageFormat};
 use crate::file::definition::{DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::reading_session;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// Larger subfiles are kept: copying them would take as long as writing them.

@@ -8,8 +8,8 @@ use hyperslab_formats::VirtualMapping;
 use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 use crate::file::definition::DatasetDefinition;
 use crate::file::ordered::Ordered;
-use crate::file::region::Region;
-use crate::file::stored_box::{region_of, selection_of};
+use crate::file::regions::region::Region;
+use crate::file::regions::stored_box::{region_of, selection_of};
 
 /// All objects of a master by path.
 #[derive(Debug, Default)]

@@ -15,14 +15,14 @@ use super::fragment::{AttributeFragment, EntryKind, OtherFragment, StoredValue};
 use super::master::{BEFORE, MappedPart, Master, MasterDataset, MasterObject};
 use super::plan::WritePlan;
 use crate::encoding::hex::Hex;
+use crate::file::copying::source_file::{CopiedAttribute, SourceFile};
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::ordered::Ordered;
 use crate::file::reading_session::reading_session;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
+use crate::file::regions::stored_box::region_of;
 use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
-use crate::file::source_file::{CopiedAttribute, SourceFile};
-use crate::file::stored_box::region_of;
 
 /// Maximum bytes of a dataset whose values are in the master itself.
 const MAX_VALUE_BYTES: u64 = 64 << 20;

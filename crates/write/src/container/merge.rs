@@ -8,8 +8,8 @@ use hyperslab_formats::VirtualMapping;
 use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, OtherFragment};
 use super::master::{MappedPart, Master, MasterDataset, MasterObject, conflict, escaped};
 use super::plan::WritePlan;
-use crate::file::links::Link;
-use crate::file::stored_box::selection_of;
+use crate::file::references::links::Link;
+use crate::file::regions::stored_box::selection_of;
 use crate::shared::layout::name_of;
 
 impl Master {

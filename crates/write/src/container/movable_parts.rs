@@ -6,9 +6,9 @@ use hyperslab_array::{Error, Result};
 
 use super::master::{BEFORE, MappedPart, Master, conflict, escaped};
 use crate::file::definition::DatasetDefinition;
-use crate::file::overlap::overlap;
-use crate::file::region::Region;
-use crate::file::stored_box::{region_of, selection_of};
+use crate::file::regions::overlap::overlap;
+use crate::file::regions::region::Region;
+use crate::file::regions::stored_box::{region_of, selection_of};
 
 /// A dataset with the parts that may be moved to another subfile.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use super::state::{State, state_of};
 use super::store::place::StorePlace;
 use crate::file::allocator::checked_alignment;
 use crate::file::definition::DatasetDefinition;
-use crate::file::object_path::normalized_path;
-use crate::file::region::Region;
+use crate::file::references::object_path::normalized_path;
+use crate::file::regions::region::Region;
 use crate::shared::shared_datasets::SharedDatasets;
 
 /// Version of the encoding; raised when its meaning changes.

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::file::definition::DatasetDefinition;
     use crate::file::file_writer::no_heap;
-    use crate::file::region::Region;
+    use crate::file::regions::region::Region;
 
     type Outcome = std::result::Result<(), Box<dyn std::error::Error>>;
 

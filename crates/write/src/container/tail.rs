@@ -30,7 +30,7 @@ use hyperslab_array::{Cancellation, Dataspace, Datatype, Envelope, Error, Result
 use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::root_attributes;
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
-use hyperslab_reader::File;
+use hyperslab_reader::{File, Session};
 use hyperslab_storage::{EntryName, Existing, LocalFile, SharedFile, Storage, UniqueName};
 use serde::{Deserialize, Serialize};
 
@@ -42,12 +42,12 @@ use super::plan::WritePlan;
 use super::record::SubfileRecord;
 use crate::encoding::hex::Hex;
 use crate::file::allocator::checked_alignment;
-use crate::file::dataset::DatasetWriter;
+use crate::file::dataset::state::DatasetWriter;
 use crate::file::definition::{DatasetDefinition, text_attribute};
-use crate::file::file_writer::FileWriter;
+use crate::file::file_writer::{FileWriter, no_heap};
 use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// File name of a tail, in the folder of the commit that created it.
@@ -173,116 +173,164 @@ pub(crate) fn append(
     for subfile in subfiles {
         files.push((format!("{folder}/{}", subfile.name), subfile, open_subfile(plan, &session, &subfile.name, contents)?));
     }
-    let all = master.movable(|file| files.iter().any(|(name, ..)| name == file))?;
-    let has_filters = |loose: &MovableDataset, part: &MovablePart| {
+    let datasets = master.movable(|file| files.iter().any(|(name, ..)| name == file))?;
+    if datasets.is_empty() || !datasets.iter().all(|loose| is_rows(&files, loose)) {
+        return Ok(Appended::No);
+    }
+    let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    let rows = Rows { plan, base, files, datasets, seen: format!("{container_name}/{}/{TAIL}", base.folder) };
+    let old = plan.container().join(&base.folder).join(TAIL);
+    let layout = if old.is_file() { TailLayout::read(&old)? } else { None };
+    if let Some(layout) = &layout
+        && rows.continue_tail(master, &old, layout)?
+    {
+        return Ok(Appended::Existing(base.folder.clone()));
+    }
+    rows.begin_tail(master, folder, layout.as_ref(), &session)
+}
+
+/// A subfile with the name that the master has for it.
+type Subfile<'a> = (String, &'a SubfileRecord, File);
+
+/// Whether these subfiles have only whole rows of a dataset, as a tail can hold them.
+fn is_rows(files: &[Subfile<'_>], loose: &MovableDataset) -> bool {
+    let has_filters = |part: &MovablePart| {
         let Some((_, subfile, file)) = files.iter().find(|(name, ..)| *name == part.file) else { return true };
         let found = file.find(&loose.path).and_then(|found| found.dataset().map(|dataset| dataset.filters.clone()));
         // Keep values with a checksum filter where they are.
         found.map_or(true, |filters| filters.iter().any(|filter| filter.id == 3) || (!filters.is_empty() && subfile.bytes > MAX_FILTERED_BYTES))
     };
-    let fits = |loose: &MovableDataset| {
-        let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        let is_rows = |part: &MovablePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
-        loose.has_earlier_parts
-            && !datatype.uses_heap()
-            && !datatype.has_references()
-            && loose.parts.iter().all(|part| is_rows(part) && !has_filters(loose, part))
-    };
-    if all.is_empty() || !all.iter().all(fits) {
-        return Ok(Appended::No);
-    }
-    let container = plan.container();
-    let container_name = folder.rsplit_once('/').map_or("", |(above, _)| above);
-    let old = container.join(&base.folder).join(TAIL);
-    let seen = format!("{container_name}/{}/{TAIL}", base.folder);
-    let old_layout = if old.is_file() { TailLayout::read(&old)? } else { None };
-    let needed = |loose: &MovableDataset| loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows));
-    let has_capacity = |layout: &TailLayout, loose: &MovableDataset| -> Result<bool> {
+    let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
+    let is_whole = |part: &MovablePart| part.region.start.iter().skip(1).all(|start| *start == 0) && part.region.count.get(1..) == shape.get(1..);
+    loose.has_earlier_parts && !datatype.uses_heap() && !datatype.has_references() && loose.parts.iter().all(|part| is_whole(part) && !has_filters(part))
+}
+
+/// Number of new rows of a dataset.
+fn new_rows(loose: &MovableDataset) -> u64 {
+    loose.parts.iter().filter_map(|part| part.region.count.first()).fold(0u64, |sum, rows| sum.saturating_add(*rows))
+}
+
+/// The rows of a commit, which are moved into a tail.
+struct Rows<'a> {
+    plan: &'a WritePlan,
+    base: &'a CommitName,
+    files: Vec<Subfile<'a>>,
+    datasets: Vec<MovableDataset>,
+    /// Name in the master of the tail of the commit before.
+    seen: String,
+}
+
+impl Rows<'_> {
+    /// Whether the tail of the commit before has space for the new rows of a dataset.
+    fn has_capacity(&self, master: &Master, layout: &TailLayout, loose: &MovableDataset) -> Result<bool> {
         let Some(found) = layout.dataset(&loose.path) else { return Ok(false) };
         let fits = found.datatype()? == loose.definition.datatype && found.shape.get(1..) == loose.definition.dataspace.shape().get(1..);
         let capacity = found.capacity()?;
-        Ok(fits && master.rows_in(&loose.path, &seen)?.checked_add(needed(loose)).is_some_and(|rows| rows <= capacity))
-    };
-    if let Some(layout) = &old_layout {
-        let mut fits_tail = true;
-        for loose in &all {
-            fits_tail = fits_tail && has_capacity(layout, loose)?;
-        }
-        if fits_tail && let Some(view) = claim(&container.join(&base.folder), base, plan.id(), layout.views)? {
-            let tail = SharedFile::open(&old)?;
-            for loose in &all {
-                let found = layout.dataset(&loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
-                let mut row = master.rows_in(&loose.path, &seen)?;
-                for part in &loose.parts {
-                    let values = values(&files, loose, part)?;
-                    tail.write_at(found.address + row * found.row_bytes()?, &values)?;
-                    row = move_to_tail(master, loose, part, &seen, row)?;
-                }
-                master.set_source_dataset(&loose.path, &seen, &view_path(view, &loose.path))?;
-            }
-            if plan.durable {
-                tail.sync_values()?;
-            }
-            return Ok(Appended::Existing(base.folder.clone()));
-        }
+        Ok(fits && master.rows_in(&loose.path, &self.seen)?.checked_add(new_rows(loose)).is_some_and(|rows| rows <= capacity))
     }
-    let place = plan.folder().join(TAIL);
-    let mut out = match FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &session) {
-        // Another commit of this plan created it and was killed or still runs: leave the rows in the tasks' subfiles.
-        Err(_) if place.exists() => return Ok(Appended::No),
-        out => out?,
-    };
-    if !plan.durable {
-        out.without_sync();
+
+    /// Writes the rows into the tail of the commit before, at `place`. `false` if it lacks the space, or another commit has claimed it.
+    fn continue_tail(&self, master: &mut Master, place: &Path, layout: &TailLayout) -> Result<bool> {
+        for loose in &self.datasets {
+            if !self.has_capacity(master, layout, loose)? {
+                return Ok(false);
+            }
+        }
+        let Some(view) = claim(&self.plan.container().join(&self.base.folder), self.base, self.plan.id(), layout.views)? else { return Ok(false) };
+        let tail = SharedFile::open(place)?;
+        for loose in &self.datasets {
+            let found = layout.dataset(&loose.path).ok_or_else(|| Error::internal("a dataset that is not in the tail"))?;
+            let mut row = master.rows_in(&loose.path, &self.seen)?;
+            for part in &loose.parts {
+                let values = values(&self.files, loose, part)?;
+                tail.write_at(found.address + row * found.row_bytes()?, &values)?;
+                row = move_to_tail(master, loose, part, &self.seen, row)?;
+            }
+            master.set_source_dataset(&loose.path, &self.seen, &view_path(view, &loose.path))?;
+        }
+        if self.plan.durable {
+            tail.sync_values()?;
+        }
+        Ok(true)
     }
-    out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {TAIL}", plan.id())))?;
-    let seen_new = format!("{folder}/{TAIL}");
-    let capacity = |row_bytes: u64, now: u64, before: u64| {
-        let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_CAPACITY_BYTES, MAX_CAPACITY_BYTES);
-        (aim / row_bytes).max(now)
-    };
-    // Keep capacity for other growing datasets, for the next commit.
-    let other: Vec<&TailDataset> =
-        old_layout.iter().flat_map(|layout| &layout.datasets).filter(|found| !all.iter().any(|loose| loose.path == found.path)).take(MAX_DATASETS).collect();
-    let count = (all.len() + other.len()).max(1) as u64;
-    let commits = commits_in(&container, base).len() as u64 + 1;
-    let views = commits.saturating_mul(2).clamp(MIN_VIEWS, (MAX_ALL_VIEWS / count).max(MIN_VIEWS));
-    let mut layout = TailLayout { version: LAYOUT.version(), views, datasets: Vec::new() };
-    let mut define = |out: &mut FileWriter, path: &str, datatype: &Datatype, rest: &[u64], rows: u64, values: &[(u64, Vec<u8>)]| -> Result<()> {
+
+    /// Writes the rows into a new tail in `folder`, with space for more than the tail before has.
+    fn begin_tail(&self, master: &mut Master, folder: &str, before: Option<&TailLayout>, session: &Session) -> Result<Appended> {
+        let place = self.plan.folder().join(TAIL);
+        let mut out = match FileWriter::in_place(&place, checked_alignment(self.plan.alignment)?, session) {
+            // Another commit of this plan created it and was killed or still runs: leave the rows in the tasks' subfiles.
+            Err(_) if place.exists() => return Ok(Appended::No),
+            out => out?,
+        };
+        if !self.plan.durable {
+            out.without_sync();
+        }
+        out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {TAIL}", self.plan.id())))?;
+        let seen_new = format!("{folder}/{TAIL}");
+        // Keep capacity for other growing datasets, for the next commit.
+        let is_other = |found: &&TailDataset| !self.datasets.iter().any(|loose| loose.path == found.path);
+        let other: Vec<&TailDataset> = before.iter().flat_map(|layout| &layout.datasets).filter(is_other).take(MAX_DATASETS).collect();
+        let count = (self.datasets.len() + other.len()).max(1) as u64;
+        let commits = commits_in(&self.plan.container(), self.base).len() as u64 + 1;
+        let views = commits.saturating_mul(2).clamp(MIN_VIEWS, (MAX_ALL_VIEWS / count).max(MIN_VIEWS));
+        let mut tail = NewTail { out, layout: TailLayout { version: LAYOUT.version(), views, datasets: Vec::new() } };
+        for loose in &self.datasets {
+            let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
+            let capacity = capacity(row_bytes(datatype, shape), new_rows(loose), master.rows_in(&loose.path, &self.seen)?);
+            let (mut row, mut rows) = (0, Vec::with_capacity(loose.parts.len()));
+            for part in &loose.parts {
+                rows.push((row, values(&self.files, loose, part)?));
+                row = move_to_tail(master, loose, part, &seen_new, row)?;
+            }
+            tail.define(&loose.path, datatype, shape, capacity, &rows)?;
+            master.set_source_dataset(&loose.path, &seen_new, &view_path(0, &loose.path))?;
+        }
+        for found in other {
+            let rows = capacity(found.row_bytes()?, 1, master.rows_in(&found.path, &self.seen)?);
+            tail.define(&found.path, &found.datatype()?, &found.shape, rows, &[(0, vec![0; memory_length(found.row_bytes()?)?])])?;
+        }
+        let bytes = tail.finish()?;
+        let tasks: Vec<u64> = self.files.iter().map(|(_, subfile, _)| subfile.task).collect();
+        Ok(Appended::New(SubfileRecord::of_tasks(EntryName::parse(TAIL)?, bytes, tasks, None)?))
+    }
+}
+
+/// Number of rows of a dataset that a new tail has space for, if it has `now` new rows and had `before` rows.
+fn capacity(row_bytes: u64, now: u64, before: u64) -> u64 {
+    let aim = before.saturating_mul(2).max(now.saturating_mul(4)).saturating_mul(row_bytes).clamp(MIN_CAPACITY_BYTES, MAX_CAPACITY_BYTES);
+    (aim / row_bytes).max(now)
+}
+
+/// A tail that is being written.
+struct NewTail {
+    out: FileWriter,
+    layout: TailLayout,
+}
+
+impl NewTail {
+    /// Creates the views of a dataset with space for `rows` rows. `rest` is its shape; `values` are rows from the given ones on.
+    fn define(&mut self, path: &str, datatype: &Datatype, rest: &[u64], rows: u64, values: &[(u64, Vec<u8>)]) -> Result<()> {
         let shape: Vec<u64> = std::iter::once(rows).chain(rest.iter().skip(1).copied()).collect();
         let definition = DatasetDefinition::new(datatype.clone(), Dataspace::fixed(shape.clone()));
-        out.create_dataset(&view_path(0, path), definition.clone())?;
+        self.out.create_dataset(&view_path(0, path), definition.clone())?;
         for (row, values) in values {
             let rows = values.len() as u64 / row_bytes(datatype, &shape);
-            out.write(&view_path(0, path), &Region::rows(&shape, *row, rows), values, &crate::file::file_writer::no_heap)?;
+            self.out.write(&view_path(0, path), &Region::rows(&shape, *row, rows), values, &no_heap)?;
         }
-        let address = out.address(&view_path(0, path))?;
-        for view in 1..views {
-            out.create_prepared(&view_path(view, path), DatasetWriter::at(definition.clone(), address))?;
+        let address = self.out.address(&view_path(0, path))?;
+        for view in 1..self.layout.views {
+            self.out.create_prepared(&view_path(view, path), DatasetWriter::at(definition.clone(), address))?;
         }
-        layout.datasets.push(TailDataset { path: path.to_owned(), datatype: Hex(encode_datatype(datatype)?), shape, address });
+        self.layout.datasets.push(TailDataset { path: path.to_owned(), datatype: Hex(encode_datatype(datatype)?), shape, address });
         Ok(())
-    };
-    for loose in &all {
-        let (datatype, shape) = (&loose.definition.datatype, loose.definition.dataspace.shape());
-        let capacity = capacity(row_bytes(datatype, shape), needed(loose), master.rows_in(&loose.path, &seen)?);
-        let (mut row, mut rows) = (0, Vec::with_capacity(loose.parts.len()));
-        for part in &loose.parts {
-            rows.push((row, values(&files, loose, part)?));
-            row = move_to_tail(master, loose, part, &seen_new, row)?;
-        }
-        define(&mut out, &loose.path, datatype, shape, capacity, &rows)?;
-        master.set_source_dataset(&loose.path, &seen_new, &view_path(0, &loose.path))?;
     }
-    for found in other {
-        let rows = capacity(found.row_bytes()?, 1, master.rows_in(&found.path, &seen)?);
-        define(&mut out, &found.path, &found.datatype()?, &found.shape, rows, &[(0, vec![0; memory_length(found.row_bytes()?)?])])?;
+
+    /// Writes the layout and the metadata. Returns the length of the file.
+    fn finish(mut self) -> Result<u64> {
+        let layout = serde_json::to_string(&self.layout).map_err(|e| Error::internal(format!("cannot encode the layout of a tail: {e}")))?;
+        self.out.set_attribute("", LAYOUT_ATTRIBUTE, text_attribute(&layout))?;
+        self.out.finish(Existing::Keep)
     }
-    let layout = serde_json::to_string(&layout).map_err(|e| Error::internal(format!("cannot encode the layout of a tail: {e}")))?;
-    out.set_attribute("", LAYOUT_ATTRIBUTE, text_attribute(&layout))?;
-    let bytes = out.finish(Existing::Keep)?;
-    let tasks: Vec<u64> = subfiles.iter().map(|subfile| subfile.task).collect();
-    Ok(Appended::New(SubfileRecord::of_tasks(EntryName::parse(TAIL)?, bytes, tasks, None)?))
 }
 
 /// Moves a part in the master to `row` of the tail and returns the next free row.
@@ -295,7 +343,7 @@ fn move_to_tail(master: &mut Master, loose: &MovableDataset, part: &MovablePart,
 }
 
 /// The values of a part, encoded as in files.
-fn values(files: &[(String, &SubfileRecord, File)], loose: &MovableDataset, part: &MovablePart) -> Result<Vec<u8>> {
+fn values(files: &[Subfile<'_>], loose: &MovableDataset, part: &MovablePart) -> Result<Vec<u8>> {
     let file = files.iter().find(|(name, ..)| *name == part.file).map(|(.., file)| file).ok_or_else(|| Error::internal("a subfile of another commit"))?;
     let found = file.find(&loose.path)?;
     let source = found.file.dataset(found.object)?;

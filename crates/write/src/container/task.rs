@@ -13,12 +13,12 @@ use super::shared_subfile::claimed;
 use super::state::State;
 use super::store::task::TaskStore;
 use crate::file::allocator::{Allocator, checked_alignment};
-use crate::file::dataset::DatasetWriter;
+use crate::file::dataset::state::DatasetWriter;
 use crate::file::definition::{AttributeValue, DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
-use crate::file::links::Link;
-use crate::file::object_path::normalized_path;
-use crate::file::region::Region;
+use crate::file::references::links::Link;
+use crate::file::references::object_path::normalized_path;
+use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 use crate::shared::layout::name_of;
 

@@ -9,7 +9,7 @@ use super::task::{Extent, Task};
 use crate::encoding::checksum;
 use crate::encoding::hex::Hex;
 use crate::file::object::AttributeEntry;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
 /// Maximum number of parts of a dataset per task, because readers search all of them.

@@ -9,8 +9,8 @@ use super::definition::AttributeValue;
 use super::file_writer::FileWriter;
 use super::memory_length::memory_length;
 use super::object::AttributeEntry;
-use super::reference_targets::{Target, in_heap, in_list};
-use super::region::Region;
+use super::references::targets::{Target, in_heap, in_list};
+use super::regions::region::Region;
 
 /// Resolves heap references in values.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;

@@ -11,12 +11,12 @@ use hyperslab_reader::Session;
 use hyperslab_storage::{Existing, StorageOptions};
 
 use super::allocator::{Allocator, checked_alignment};
-use super::dataset::DatasetWriter;
+use super::dataset::state::DatasetWriter;
 use super::definition::{AttributeValue, DatasetDefinition, check_attribute};
 use super::object::{AttachedScale, AttributeEntry, ObjectEntry};
-use super::object_path::normalized_path;
-use super::object_references::ObjectReferences;
-use super::reference_targets::{ReferenceTargets, Target, in_heap, in_list};
+use super::references::object_path::normalized_path;
+use super::references::object_references::ObjectReferences;
+use super::references::targets::{ReferenceTargets, Target, in_heap, in_list};
 use super::replaced_file::ReplacedFile;
 use super::virtual_mappings;
 

@@ -1,48 +1,23 @@
 //! Writes one HDF5 file: objects, values, metadata. Knows no other room of the crate.
+//!
+//! `file_writer` is the open file, `names` and `elements` are its further methods. `copying` and `finishing` are above it. Below it are
+//! `dataset` (the values of one dataset), `references` (how objects name others), `definition`, and `regions`.
 
 pub(crate) mod allocator;
-pub(crate) mod boxes;
-pub(crate) mod checkpoints;
-pub(crate) mod choice;
-pub(crate) mod continued;
-pub(crate) mod copied_references;
-pub(crate) mod copied_scales;
-pub(crate) mod copy_objects;
+pub(crate) mod copying;
 pub(crate) mod dataset;
-pub(crate) mod dataset_copy;
-pub(crate) mod dataset_write;
 pub(crate) mod definition;
-pub(crate) mod description;
-pub(crate) mod dimension_scales;
-pub(crate) mod elements;
+mod elements;
 pub(crate) mod file_writer;
-pub(crate) mod fill_unwritten;
-pub(crate) mod finish;
-pub(crate) mod growing;
-pub(crate) mod heap_space;
-pub(crate) mod links;
+mod finishing;
+mod heap_space;
 pub(crate) mod memory_length;
 pub(crate) mod names;
 pub(crate) mod object;
-pub(crate) mod object_path;
-pub(crate) mod object_references;
 pub(crate) mod ordered;
-pub(crate) mod overlap;
-pub(crate) mod partial_chunk;
-pub(crate) mod placement;
 pub(crate) mod reading_session;
-pub(crate) mod reference_targets;
-pub(crate) mod region;
-pub(crate) mod replaced_file;
-pub(crate) mod reread;
+pub(crate) mod references;
+pub(crate) mod regions;
+mod replaced_file;
 pub(crate) mod reserved_attributes;
-pub(crate) mod resize;
-pub(crate) mod resumed;
-pub(crate) mod selected_objects;
-pub(crate) mod source_file;
-pub(crate) mod stored_box;
-pub(crate) mod strided_regions;
-pub(crate) mod touched_chunks;
-pub(crate) mod unwritten_regions;
-pub(crate) mod virtual_mappings;
-pub(crate) mod written_references;
+mod virtual_mappings;

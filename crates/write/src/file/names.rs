@@ -3,9 +3,9 @@
 use hyperslab_array::{Error, Result};
 
 use super::file_writer::FileWriter;
-use super::links::Link;
 use super::object::{AttributeEntry, ObjectEntry};
-use super::object_path::normalized_path;
+use super::references::links::Link;
+use super::references::object_path::normalized_path;
 
 /// Maximum number of links followed to resolve a path.
 const MAX_LINKS: u32 = 64;

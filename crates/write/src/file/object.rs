@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use hyperslab_array::Datatype;
 
-use super::dataset::DatasetWriter;
+use super::dataset::state::DatasetWriter;
 use super::definition::AttributeValue;
-use super::links::Link;
-use super::object_references::ObjectReferences;
 use super::ordered::Ordered;
+use super::references::links::Link;
+use super::references::object_references::ObjectReferences;
 
 /// The value of an attribute.
 #[derive(Debug, Clone)]

@@ -6,8 +6,8 @@ use hyperslab_array::{Cancellation, Result};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
-use crate::file::copy_objects::{CopyOptions, copy_objects};
-use crate::file::dataset_copy::CopyCounts;
+use crate::file::copying::dataset::CopyCounts;
+use crate::file::copying::objects::{CopyOptions, copy_objects};
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::{reading_session, reading_session_like};
 

@@ -11,10 +11,10 @@ use hyperslab_reader::File;
 use hyperslab_storage::{Existing, is_address};
 
 use super::fuse::Fused;
-use crate::file::checkpoints::{Checkpoints, Copied};
-use crate::file::choice::Choice;
-use crate::file::copy_objects::{CopyOptions, copy_objects};
-use crate::file::dataset_copy::{CopyCounts, StorageFormat};
+use crate::file::copying::checkpoints::{Checkpoints, Copied};
+use crate::file::copying::choice::Choice;
+use crate::file::copying::dataset::{CopyCounts, StorageFormat};
+use crate::file::copying::objects::{CopyOptions, copy_objects};
 use crate::file::file_writer::FileWriter;
 use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;

@@ -9,11 +9,11 @@ use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::fuse::Fused;
-use crate::file::copied_scales::{CopiedScale, CopiedScales};
-use crate::file::dataset_copy::{CopyCounts, DatasetCopy, StorageFormat};
+use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat};
+use crate::file::copying::scales::{CopiedScale, CopiedScales};
+use crate::file::copying::source_file::{CopiedAttribute, SourceFile};
 use crate::file::definition::DatasetDefinition;
 use crate::file::file_writer::FileWriter;
-use crate::file::source_file::{CopiedAttribute, SourceFile};
 
 /// What a salvage leaves out.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
 
 use super::shared_datasets::SharedDatasets;
 use crate::file::allocator::Segments;
+use crate::file::dataset::placement::Placement;
 use crate::file::definition::DatasetDefinition;
-use crate::file::placement::Placement;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 
 /// A segment holds at least this many of the largest chunks, so that little space is wasted at its end.
 const CHUNKS_OF_A_SEGMENT: u64 = 4;

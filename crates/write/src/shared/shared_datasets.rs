@@ -12,7 +12,7 @@ use super::task_regions::{TaskRegions, check_regions};
 use crate::encoding::fill_time::{fill_time, stored_fill_time};
 use crate::encoding::hex::Hex;
 use crate::file::definition::DatasetDefinition;
-use crate::file::region::Region;
+use crate::file::regions::region::Region;
 
 /// Maximum number of tasks of a plan.
 const MAX_WRITERS: u64 = 1 << 24;

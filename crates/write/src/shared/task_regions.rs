@@ -3,8 +3,8 @@
 use hyperslab_array::{Error, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::file::overlap::overlap;
-use crate::file::region::Region;
+use crate::file::regions::overlap::overlap;
+use crate::file::regions::region::Region;
 
 /// The region of each task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
