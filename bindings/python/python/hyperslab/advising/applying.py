@@ -6,6 +6,7 @@ import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .. import _native
 from ..comparing.diff import check_copy
@@ -69,8 +70,8 @@ def apply(
             )  # fmt: skip
             changed.append((one.path, None if one.advised.chunks is None else list(one.advised.chunks), pipeline))
 
-    def check(path: object) -> None:
-        check_copy(source, os.fspath(path))  # type: ignore[call-overload]
+    def check(path: Any) -> None:
+        check_copy(source, os.fspath(path))
 
     made = _native.repack(source, out, changed, check, page_bytes=page_bytes, progress=progress)
     accesses = [measured for one in advised for measured in _timed(source, out, one, wishes)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import threading
 import time
@@ -15,9 +14,8 @@ from typing import NoReturn
 from ..exporting.part_files import PARTS
 
 PATIENCE_SECONDS = 0.15
-"""How long a signal waits for the main thread, which may be in native code that does not check for signals."""
-CLEANING_SECONDS = 5.0
-"""How long a main thread that has seen the signal may take to clean up, on a machine that is busy."""
+"""How long a signal waits for the main thread, which may be in native code that does not check for signals or takes
+long to end."""
 
 _first: int | None = None
 _careful = threading.Event()
@@ -74,9 +72,6 @@ def _watch(reader: int) -> None:
         signals += 1
         if signals == 1:
             time.sleep(PATIENCE_SECONDS)
-            if _first is not None:
-                # It is cleaning up; a second signal ends it at once.
-                select.select([reader], [], [], CLEANING_SECONDS)
         if signals > 1 or not _careful.is_set():
             end(number)
 

@@ -4,15 +4,55 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from .. import _native
 from ..base.errors import MissingFileError
 from ..sources.addresses import is_address, options_of
 
+#: How long code that ends the process waits for a writer to remove its file.
+REMOVAL_SECONDS = 2.0
+
+
+class Part(Protocol):
+    """A file that is being written."""
+
+    def discard(self) -> None:
+        """Removes it."""
+
+
 #: The files that are being written: code that ends the process without unwinding the stack discards them.
-PARTS: set[_native.PartFile] = set()
+PARTS: set[Part] = set()
+
+
+class _OfWriter:
+    """A file that a writer removes when the stack of its thread unwinds."""
+
+    def __init__(self) -> None:
+        self._thread, self._ended = threading.get_ident(), threading.Event()
+
+    def discard(self) -> None:
+        """Waits until the writer has removed it, unless that is this thread."""
+        if threading.get_ident() != self._thread:
+            self._ended.wait(REMOVAL_SECONDS)
+
+    def end(self) -> None:
+        """The writer has published the file, or removed it."""
+        self._ended.set()
+
+
+@contextlib.contextmanager
+def removed_by_its_writer() -> Iterator[None]:
+    """A block in which this thread writes a file of HDF5 or netCDF, whose writer removes it if the block does not end well."""
+    part = _OfWriter()
+    PARTS.add(part)
+    try:
+        yield
+    finally:
+        part.end()
+        PARTS.discard(part)
 
 
 @contextlib.contextmanager

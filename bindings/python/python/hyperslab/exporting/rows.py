@@ -12,7 +12,7 @@ from ..base.type_aliases import Path
 from ..tables.table import Table
 from ..values.batch_reader import BatchReader
 from .formats import HDF5, NETCDF, STREAMS, format_of
-from .part_files import complete
+from .part_files import complete, removed_by_its_writer
 
 #: Called with the number of rows written since the last call.
 Advance = Callable[[int], None]
@@ -47,11 +47,13 @@ def write_rows(
     if format == NETCDF:
         from ..netcdf.tables import write_rows as write_netcdf
 
-        return write_netcdf(source, out, advance, storage_options)
+        with removed_by_its_writer():
+            return write_netcdf(source, out, advance, storage_options)
     if format == HDF5:
         from ..writing.write_table import write_table
 
-        return write_table(_counted(source, advance), out, nulls="nan", storage_options=storage_options)
+        with removed_by_its_writer():
+            return write_table(_counted(source, advance), out, nulls="nan", storage_options=storage_options)
     with complete(out, storage_options) as part:
         return write_stream(part, format, source, advance)
 

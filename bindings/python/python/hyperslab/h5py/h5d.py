@@ -47,12 +47,14 @@ class DatasetID(ObjectID):
     @property
     def shape(self) -> tuple[int, ...] | None:
         """Extent of each dimension."""
-        return self._node.shape  # type: ignore[no-any-return]
+        shape: tuple[int, ...] | None = self._node.shape
+        return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The numpy dtype."""
-        return self._node.dtype  # type: ignore[no-any-return]
+        dtype: np.dtype[Any] = self._node.dtype
+        return dtype
 
     def get_type(self) -> TypeID:
         """The datatype."""
@@ -64,7 +66,7 @@ class DatasetID(ObjectID):
 
     def get_storage_size(self) -> int:
         """Bytes of the values in the file."""
-        return self._node.stored_bytes  # type: ignore[no-any-return]
+        return int(self._node.stored_bytes)
 
     def get_offset(self) -> int | None:
         """Where the values of a contiguous dataset begin; `None` for others."""

@@ -283,9 +283,9 @@ def repack(
             if found is not None:
                 changes.append((dataset, *found))
 
-    def check(path: object) -> None:
+    def check(path: Any) -> None:
         if verify:
-            check_copy(before, os.fspath(path), None if objects is None else objects.has)  # type: ignore[call-overload]
+            check_copy(before, os.fspath(path), None if objects is None else objects.has)
 
     chosen = None if objects is None else (list(objects.chosen), list(objects.excluded))
     made = _native.repack(before, after, changes, check, alignment, page_bytes, libver, chosen, _CHECKPOINT_BYTES if resume else None, progress)

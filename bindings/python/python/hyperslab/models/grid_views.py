@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..files.model_view import ModelView
@@ -39,5 +40,5 @@ def polygon_tables(file: Any, models: Sequence[ModelView]) -> dict[str, Callable
             for mesh in meshes:
                 suffix = f"_{mesh}" if len(meshes) > 1 else ""
                 if f"faces{suffix}" in tables:
-                    found[POLYGONS + suffix] = lambda view=view, mesh=mesh: view.mesh(mesh)  # type: ignore[misc]
+                    found[POLYGONS + suffix] = partial(view.mesh, mesh)
     return found

@@ -275,7 +275,7 @@ def _grid_units(place: str, mesh: Mesh, ndim: int, version: int) -> dict[str, An
     if version < 2:
         if not is_one or mesh.grid_dimension is not None:
             raise InvalidInputError("openPMD 1.1 has one unit for all axes, a length: give one number, or create(…, version='2.0.0')", object=place)
-        return {"gridUnitSI": float(mesh.grid_unit_si)}  # type: ignore[arg-type]  # the branch above
+        return {"gridUnitSI": float(np.asarray(mesh.grid_unit_si))}
     units = _floats([mesh.grid_unit_si] * ndim if is_one else mesh.grid_unit_si, ndim, "grid_unit_si", place)
     dimensions = [_LENGTH] * ndim if mesh.grid_dimension is None else mesh.grid_dimension
     if len(dimensions) != ndim:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -132,7 +133,7 @@ class EditedWriter:
         for count in range(1, len(parts) + 1):
             above = "/" + "/".join(parts[:count])
             if parts[0] and not self.changes.raw.exists(above):
-                self.changes.make(lambda editor, above=above: editor.create_group(above, True))  # type: ignore[misc]
+                self.changes.make(operator.methodcaller("create_group", above, True))
 
     def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
         """Commits a datatype."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Sequence, Sized
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -185,7 +185,7 @@ def _members(group: tree.Shown, budget: _Budget) -> str:
             parts = tree.line_parts(entry, budget.effort, shown_at)
             label = _label(entry, parts, budget)
             if entry.object is not None and entry.object.kind == "group" and shown_at is None:
-                label += dim(f"{len(entry.object):,}")  # type: ignore[arg-type]
+                label += dim(f"{len(cast(Sized, entry.object)):,}")
             if entry.object is None or shown_at is not None:
                 lines += leaf(label)
             elif entry.object.kind == "group" and tree.is_deep(entry.path, depth):

@@ -27,11 +27,11 @@ class kept(Generic[Value]):
     @overload
     def __get__(self, owner: object, kind: type) -> Value: ...
 
-    def __get__(self, owner: object | None, kind: type) -> kept[Value] | Value:
+    def __get__(self, owner: Any, kind: type) -> kept[Value] | Value:
         if owner is None:
             return self
         value = self._compute(owner)
-        if owner._backend.is_fixed:  # type: ignore[attr-defined]  # every owner is a `Node`
+        if owner._backend.is_fixed:
             # Another thread may compute it, too; the values are equal.
             owner.__dict__[self._name] = value
         return value

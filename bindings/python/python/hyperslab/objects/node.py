@@ -21,7 +21,7 @@ class Node:
     """An object of a file: a group, a dataset, or another one. How the file was opened decides whether it can be changed."""
 
     #: The class of each kind of object, set by `group`; others are a `Node`.
-    _classes: ClassVar[Mapping[str, type[Node]]] = {}
+    _classes: ClassVar[Mapping[str, Any]] = {}
     #: What the backend keeps of an object of a file that changes.
     _state: Any
 
@@ -90,7 +90,7 @@ class Node:
     @property
     def file(self) -> Any:
         """The `File` that it is in; closing it closes the file."""
-        return self._classes["file"]._of(self._backend)  # type: ignore[attr-defined]
+        return self._classes["file"]._of(self._backend)
 
     @property
     def ref(self) -> Reference:
@@ -126,7 +126,8 @@ class Node:
         # again as long as it lives (`reopening`).
         backend = self._backend if file == self._file else Reading(file)
         about = file.describe(number, name) if about is None else about
-        return self._classes.get(about["kind"], Node)(backend, number, name, about)
+        found: Node = self._classes.get(about["kind"], Node)(backend, number, name, about)
+        return found
 
     def _current(self, value: Any) -> Any:
         """A reference of this file as the file is now; other values as they are."""

@@ -19,7 +19,8 @@ class TextView:
         # A dataset that is being written has none.
         reader = getattr(self._dataset, "_reader", None)
         if reader is not None and self._encoding == "utf-8" and self._errors == "strict" and (text := reader.get_text(key)) is not None:
-            return text  # type: ignore[no-any-return]
+            found: str | AnyArray = text
+            return found
         values = self._dataset[key]
         if isinstance(values, bytes):
             return values.decode(self._encoding, self._errors)
@@ -35,7 +36,8 @@ class TextView:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return self._dataset.shape  # type: ignore[no-any-return]
+        shape: tuple[int, ...] = self._dataset.shape
+        return shape
 
     @property
     def ndim(self) -> int:
@@ -45,7 +47,7 @@ class TextView:
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self._dataset.size  # type: ignore[no-any-return]
+        return int(self._dataset.size)
 
     def __len__(self) -> int:
         return len(self._dataset)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def _closed_at(entry: Entry, depth: int, depth_limit: int | None) -> str:
     """The number of members of a group that are not shown because of the limit."""
     if entry.object is None or entry.object.kind != "group" or depth_limit is None or depth < depth_limit:
         return ""
-    count = len(entry.object)  # type: ignore[arg-type]  # a group
+    count = len(cast(Sized, entry.object))  # a group
     return f"{count} member{'' if count == 1 else 's'}" if count else ""
 
 

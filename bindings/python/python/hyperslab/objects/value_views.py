@@ -20,7 +20,8 @@ class View(abc.ABC):
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return self._dataset.shape  # type: ignore[no-any-return]
+        shape: tuple[int, ...] = self._dataset.shape
+        return shape
 
     @property
     def ndim(self) -> int:
@@ -30,7 +31,7 @@ class View(abc.ABC):
     @property
     def size(self) -> int:
         """Number of elements."""
-        return self._dataset.size  # type: ignore[no-any-return]
+        return int(self._dataset.size)
 
     def __len__(self) -> int:
         return len(self._dataset)

@@ -51,7 +51,7 @@ def has_magic(address: str) -> bool:
 
 def matching(opener: _native.Session, pattern: str) -> list[str]:
     """The addresses of the objects that a pattern matches, in natural order: `*` and `?` stay within a folder, `**/` goes below."""
-    folder = pattern[: re.search(r"[*?\[]", pattern).start()].rpartition("/")[0] + "/"  # type: ignore[union-attr]
+    folder = re.split(r"[*?\[]", pattern, maxsplit=1)[0].rpartition("/")[0] + "/"
     matches = re.compile(_expression(pattern)).fullmatch
     return sorted((address for address, _, _ in opener.list_objects(folder) if matches(address)), key=natural_key)
 

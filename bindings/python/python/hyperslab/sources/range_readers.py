@@ -107,7 +107,7 @@ class SeekingReader:
         return self._file
 
     def __setstate__(self, file: Any) -> None:
-        self.__init__(file)  # type: ignore[misc]
+        SeekingReader.__init__(self, file)
 
 
 class StoreReader:

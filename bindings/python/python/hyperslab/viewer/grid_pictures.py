@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from ..base.errors import Error
 from ..models.grid_mesh import Mesh
 from ..objects.attributes import shown
 from ..objects.dataset import Dataset
+from ..objects.group import Group
 from ..objects.plot_axes import label_of
 from ..objects.plot_cells import decoded
 from .watching import Watch
@@ -62,7 +63,7 @@ def horizontal_coordinates(dataset: Dataset) -> tuple[Dataset, Dataset] | None:
     found: dict[str, Dataset] = {}
     for name in shown(dataset.attrs["coordinates"]).split():
         try:
-            one: Any = dataset.parent[name]  # type: ignore[index]  # the parent of a dataset is a group
+            one = cast(Group, dataset.parent)[name]
         except (Error, KeyError):
             continue
         if isinstance(one, Dataset) and one.shape == dataset.shape[-2:]:

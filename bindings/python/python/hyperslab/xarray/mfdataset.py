@@ -98,10 +98,14 @@ class FilesStore(AbstractDataStore):
     def _path(self, name: str) -> str:
         return f"{self._group.rstrip('/')}/{name}"
 
+    def _one(self, index: int) -> File:
+        """Opens one file."""
+        return File(self._files[index].file)
+
     def _opened(self, one_by_one: bool) -> Iterator[Callable[[], File]]:
         """Opens the files in parallel, or each by itself, so that one that cannot be opened can be left out."""
         if one_by_one:
-            return (lambda index=index: File(self._files[index].file) for index in range(len(self._files)))  # type: ignore[misc]
+            return (partial(self._one, index) for index in range(len(self._files)))
         return (partial(File, opened.file) for opened in self._files.each())
 
     def _contents(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:

@@ -102,7 +102,7 @@ class ContentManager:
         return self._content, self._options
 
     def __setstate__(self, state: tuple[bytes, tuple[Any, ...]]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+        ContentManager.__init__(self, *state)
 
 
 class ReaderManager:
@@ -128,7 +128,7 @@ class ReaderManager:
         return self._source, self._options
 
     def __setstate__(self, state: tuple[Opened, tuple[Any, ...]]) -> None:
-        self.__init__(*state)  # type: ignore[misc]
+        ReaderManager.__init__(self, *state)
 
 
 def path_or_content(source: Any) -> str | bytes | Opened:

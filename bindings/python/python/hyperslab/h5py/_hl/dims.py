@@ -84,7 +84,7 @@ class DimensionManager:
         return DimensionProxy(self._id, index)
 
     def __len__(self) -> int:
-        return self._id.rank  # type: ignore[no-any-return]
+        return int(self._id.rank)
 
     def __iter__(self) -> Iterator[DimensionProxy]:
         return (self[index] for index in range(len(self)))
