@@ -123,8 +123,8 @@ QUESTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def judged(paths: list[pathlib.Path], form: str, case: Case, options: dict[str, Any]) -> Arrays | None:
-    """What xarray makes of the files; `None` if it refuses. Along dimensions without coordinates it combines only if it is told which:
-    the one whose length differs, or else the one without a limit."""
+    """What xarray makes of the files; `None` if it refuses. If dimensions have no coordinates, xarray has to be told which one to
+    combine: the one whose length differs, or else the one without a limit."""
     options = {"engine": "h5netcdf" if form == "HDF5" else "netcdf4", "coords": "minimal", "compat": "equals", "join": "exact", **options}
     try:
         return of_dataset(xr.open_mfdataset(paths, **options))

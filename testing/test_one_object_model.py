@@ -35,6 +35,8 @@ def test_classes_are_the_same_in_each_mode(path: pathlib.Path, opened: Callable[
             assert type(member) is type(found[name]), name
         public = {name for name in dir(f["g/x"]) if not name.startswith("_")}
         assert public == {name for name in dir(read["g/x"]) if not name.startswith("_")}
+        for attributes in (f["g"].attrs, read["g"].attrs):
+            assert b"units" in attributes and attributes[b"units"] == "K" and b"none" not in attributes
     assert isinstance(found["group"], hs.Group) and isinstance(found["dataset"], hs.Dataset) and isinstance(found["attributes"], hs.Attributes)
 
 

@@ -72,7 +72,7 @@ pub enum BoxList<A = ArrayPart> {
         /// Number of boxes.
         count: u64,
     },
-    /// Blocks of equal numbers of cells, of which those of one level are the boxes.
+    /// Blocks with equally many cells. The boxes are the blocks of one level.
     Blocks {
         /// A 3-D dataset of numbers: for each block and direction, where it begins and ends.
         bounds: A,

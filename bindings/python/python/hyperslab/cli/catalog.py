@@ -23,7 +23,7 @@ def catalog(
     files: Annotated[list[str], typer.Argument(metavar="FILES", help="Paths or patterns.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="OUT", help="The catalog: a Parquet file. One that exists is brought up to date.")],
     leave_out: Annotated[bool, typer.Option("--leave-out", help="Leave out files that cannot be read, and list them.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Read all files anew, whatever an existing catalog says.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Read all files again, even if the catalog exists.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write what many files hold, a row for each array: shapes, types, units, ranges of coordinates. Files that have not changed are not read again."""

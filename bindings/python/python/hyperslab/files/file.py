@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ from ..objects.node import Node
 from ..sources import range_readers
 from ..sources.addresses import options_of
 from ..sources.file_objects import listed
-from ..sources.reopening import reduced
 from ..sources.sessions import session
 from ..sources.source import classify
 from ..tables.table import Table
@@ -437,8 +435,6 @@ class FileSet(File):
 
 
 Node._classes = {**Node._classes, "file": File}
-
-copyreg.pickle(_native.File, reduced)
 
 
 def open(

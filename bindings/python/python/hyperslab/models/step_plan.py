@@ -11,7 +11,6 @@ from .. import _native
 from ..base.errors import InvalidInputError
 from ..files.file import open as open_file
 from ..objects.group import Group
-from ..writing import parallel
 from ..writing.parallel import Committed, WritePlan
 from .step_parts import Box, StepNames, check_boxes, check_rows, names_of, terminated_texts
 
@@ -98,6 +97,3 @@ def steps_there(path: str, names: StepNames) -> dict[str, Any]:
 
             group.visititems(note)
     return found
-
-
-parallel._kinds["steps"] = StepPlan

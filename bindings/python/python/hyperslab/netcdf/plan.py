@@ -304,6 +304,3 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             variable.append(values)
         else:
             variable[self.region(variable._path)] = values
-
-
-parallel._kinds["netcdf"] = NetcdfPlan

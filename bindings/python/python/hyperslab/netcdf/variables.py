@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..objects.attributes import Attributes, attribute_name
+from ..objects.netcdf4_names import AttributeNames
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
@@ -108,7 +108,7 @@ class Contents:
             above = above.rpartition("/")[0]
 
 
-class NetcdfVariable(NewDataset):
+class NetcdfVariable(AttributeNames, NewDataset):
     """A variable that is being written. Masked values become its fill value, dates become counts."""
 
     _attributes = NetcdfAttributes
@@ -129,29 +129,6 @@ class NetcdfVariable(NewDataset):
     def dimensions(self) -> tuple[str, ...]:
         """Names of its dimensions."""
         return self.dims
-
-    def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python.
-
-        Args:
-            name: Name of the attribute.
-            value: Its value.
-
-        Example:
-            >>> v.setncattr("units", "K")
-        """
-        self.attrs[name] = value
-
-    def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python.
-
-        Args:
-            values: Names and values.
-
-        Example:
-            >>> v.setncatts({"units": "K", "long_name": "temperature"})
-        """
-        self.attrs.update(values)
 
     def append(self, values: Any, axis: int = 0) -> None:
         """Appends values along a dimension without limit.

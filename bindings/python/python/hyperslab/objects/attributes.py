@@ -108,7 +108,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             self._store.delete(text)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return (attribute_name(name) if isinstance(name, bytes) else name) in self._names
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -200,7 +200,7 @@ def attributes_of(file: _native.File, number: int) -> Attributes:
 
 
 class ReadAttributes:
-    """The attributes of an object of a file that is open for reading, of which only the number is known."""
+    """The attributes of an object in a file that is open for reading, when only the number of the object is known."""
 
     is_fixed = True
     lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()

@@ -12,13 +12,43 @@ from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
 
 
-class Netcdf4Names:
+class AttributeNames:
+    """netCDF4-python's names of what sets attributes."""
+
+    if TYPE_CHECKING:
+        # Of the object that has these names.
+        @property
+        def attrs(self) -> Any: ...
+
+    def setncattr(self, name: str, value: Any) -> None:
+        """Sets an attribute, as in netCDF4-python.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+
+        Example:
+            >>> f.setncattr("title", "a run")
+        """
+        self.attrs[name] = value
+
+    def setncatts(self, values: Mapping[str, Any]) -> None:
+        """Sets attributes, as in netCDF4-python.
+
+        Args:
+            values: Names and values.
+
+        Example:
+            >>> f.setncatts({"title": "a run"})
+        """
+        self.attrs.update(values)
+
+
+class Netcdf4Names(AttributeNames):
     """What a group has whose methods can also be called as in netCDF4-python."""
 
     if TYPE_CHECKING:
         # Of the group that has these names.
-        @property
-        def attrs(self) -> Any: ...
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
         def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any: ...
@@ -139,26 +169,3 @@ class Netcdf4Names:
             The type.
         """
         return self.create_vlen_type(datatype_name, datatype)
-
-    def setncattr(self, name: str, value: Any) -> None:
-        """Sets an attribute, as in netCDF4-python.
-
-        Args:
-            name: Name of the attribute.
-            value: Its value.
-
-        Example:
-            >>> f.setncattr("title", "a run")
-        """
-        self.attrs[name] = value
-
-    def setncatts(self, values: Mapping[str, Any]) -> None:
-        """Sets attributes, as in netCDF4-python.
-
-        Args:
-            values: Names and values.
-
-        Example:
-            >>> f.setncatts({"title": "a run"})
-        """
-        self.attrs.update(values)

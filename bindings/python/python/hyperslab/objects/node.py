@@ -9,6 +9,7 @@ from .. import _native
 from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.extras import late
 from ..values.references import Reference
 from . import html, tree
 from .attributes import Attributes
@@ -20,7 +21,7 @@ from .region_references import RegionReferences
 class Node:
     """An object of a file: a group, a dataset, or another one. How the file was opened decides whether it can be changed."""
 
-    #: The class of each kind of object, set by `group`; others are a `Node`.
+    #: The class of each kind of object, set by `group` and `files.file`; others are a `Node`.
     _classes: ClassVar[Mapping[str, Any]] = {}
     #: What the backend keeps of an object of a file that changes.
     _state: Any
@@ -57,6 +58,13 @@ class Node:
         """What makes changes to this object; `ReadOnlyError` if its file is open for reading."""
         return self._backend.changes(self.name)
 
+    @classmethod
+    def _class_of(cls, kind: str) -> Any:
+        """The class of a kind of object. A process that got an object by pickle has not imported the modules of all of them."""
+        if "file" not in cls._classes:
+            late("files.file")
+        return cls._classes.get(kind, Node)
+
     def _own_number(self) -> int:
         """The number of the object, which was not removed."""
         return self._number if self._file is not None else -1
@@ -90,7 +98,7 @@ class Node:
     @property
     def file(self) -> Any:
         """The `File` that it is in; closing it closes the file."""
-        return self._classes["file"]._of(self._backend)
+        return self._class_of("file")._of(self._backend)
 
     @property
     def ref(self) -> Reference:
@@ -126,7 +134,7 @@ class Node:
         # again as long as it lives (`reopening`).
         backend = self._backend if file == self._file else Reading(file)
         about = file.describe(number, name) if about is None else about
-        found: Node = self._classes.get(about["kind"], Node)(backend, number, name, about)
+        found: Node = self._class_of(about["kind"])(backend, number, name, about)
         return found
 
     def _current(self, value: Any) -> Any:

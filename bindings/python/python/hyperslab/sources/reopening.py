@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import os
 import weakref
 from collections.abc import Iterable
@@ -83,3 +84,6 @@ def reduced(file: _native.File) -> tuple[Any, ...]:
     if known is None or known.closed:
         _open[origin] = file
     return reopened, (origin, None if os.path.isabs(origin[0]) or is_address(origin[0]) else os.getcwd())
+
+
+copyreg.pickle(_native.File, reduced)

@@ -17,6 +17,7 @@ from ..backends import unclosed
 from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
 from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..base.extras import late
 from ..base.type_aliases import Path
 from ..objects.attributes import Attributes
 from ..sources.addresses import options_of
@@ -127,8 +128,9 @@ def _shape(data: Any) -> tuple[int, ...]:
     return np.shape(data)
 
 
-#: Classes of plans that leave a note for their tasks.
-_kinds: dict[str, type[WritePlan]] = {}
+#: Modules and names of the classes of plans that leave a note for their tasks, by the key of the note. The process of a task may not have
+#: imported them.
+_KINDS = {"netcdf": ("netcdf.plan", "NetcdfPlan"), "steps": ("models.step_plan", "StepPlan")}
 
 
 class PlanWriter:
@@ -427,7 +429,9 @@ class WritePlan:
             if native.note:
                 # The note has the kind of the plan as its only key.
                 (kind,) = json.loads(native.note)
-                cls = cls if issubclass(cls, _kinds[kind]) else _kinds[kind]
+                module, name = _KINDS[kind]
+                known = getattr(late(module), name)
+                cls = cls if issubclass(cls, known) else known
             plan = cls.__new__(cls)
             plan._native, plan._uncommitted, plan._is_mine = native, None, False
             plan._decoded()
