@@ -49,7 +49,6 @@ RETURNED = (
     hs.values.netcdf_types.NetcdfType,
     hs.netcdf.variables.NetcdfAttributes,
     hs.objects.netcdf_dimension.NetcdfDimension,
-    hs.netcdf.variables.NetcdfVariable,
 )
 #: Classes that programs make objects of.
 CONSTRUCTED = (hs.Empty, hs.ExternalLink, hs.HardLink, hs.NetcdfPlan, hs.SoftLink, hs.VirtualLayout, hs.VirtualSource, hs.WritePlan)
@@ -84,7 +83,7 @@ EXPECTED = {
     "hyperslab.files.file.File.table",
     "hyperslab.files.file.open",
     "hyperslab.mpi.write",
-    "hyperslab.netcdf.writing.NetcdfGroup.create_variable",
+    "hyperslab.objects.netcdf_definitions.NetcdfDefinitions.create_variable",
     "hyperslab.writing.parallel.WritePlan.from_bytes",
 }
 

@@ -305,7 +305,7 @@ def test_random_operations_leave_what_h5py_leaves(tmp_path: pathlib.Path, seed: 
                 check_equal(f, g)
         ours: list[str] = []
         theirs: list[str] = []
-        f.visititems(lambda name, item: ours.append(item.name if isinstance(item, hs.NewGroup) else ""))
+        f.visititems(lambda name, item: ours.append(item.name if isinstance(item, hs.Group) else ""))
         g.visititems(lambda name, item: theirs.append(item.name if isinstance(item, h5py.Group) else ""))
         assert len(ours) == len(theirs)
     with h5py.File(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5") as g:
@@ -420,13 +420,13 @@ def test_methods_of_h5py(tmp_path: pathlib.Path) -> None:
         assert f.visit(seen.append) is None and seen == ["g", "g/x", "like", "h", "h/x", "h/again"]
         assert f.visititems(lambda name, item: item if name == "h/x" else None) == f["h/x"]
         assert [name for name, _ in f.items()] == ["g", "like", "h"] and [item.name for item in f.values()] == ["/g", "/like", "/h"]
-        assert f.pop("like").name == "/like" and "like" not in f and f.get("like", 5) == 5 and f.get("g", getclass=True) is hs.NewGroup
+        assert f.pop("like").shape == (8, 5) and "like" not in f and f.get("like", 5) == 5 and f.get("g", getclass=True) is hs.Group
         with pytest.raises(KeyError, match="removed"):
             like[0]
         with pytest.raises(hs.InvalidInputError, match="into itself"):
             f.copy("g", "g/inner")
-        with pytest.raises(hs.UnsupportedError, match="another file"):
-            f.copy(hs.open(next(pathlib.Path("examples").glob("*.h5"))) if any(pathlib.Path("examples").glob("*.h5")) else object(), "z")
+        with pytest.raises(hs.InvalidInputError, match="indexed by the path of a member"):
+            f.copy(object(), "z")
         f["a/b/c"] = 1
         f["x/link"] = f["a"]
         with pytest.raises(hs.InvalidInputError, match="into itself"):

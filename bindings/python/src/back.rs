@@ -1,7 +1,7 @@
 //! Back: reads back what has been written so far to a file that is not complete.
 
 use hyperslab::write::{DatasetDefinition, FileWriter, Link, ObjectKind};
-use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
+use hyperslab::{Dataspace, Datatype, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -62,22 +62,63 @@ pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
     }
 }
 
-/// What a dataset is.
-pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyResult<Bound<'py, PyDict>> {
+/// An object of a file that is being written.
+pub(crate) enum Written {
+    Group,
+    Datatype(Datatype),
+    Dataset { definition: DatasetDefinition, is_virtual: bool },
+}
+
+/// The object at a path.
+pub(crate) fn find(target: &mut dyn Target, path: &str) -> Result<Written> {
+    let found = target.objects().look_up(path)?;
+    if found.kind == ObjectKind::Group {
+        return Ok(Written::Group);
+    }
+    let path = &*found.path;
+    if let Some(datatype) = target.objects().datatype(path)? {
+        return Ok(Written::Datatype(datatype));
+    }
+    if let Some(definition) = target.objects().references(path)? {
+        return Ok(Written::Dataset { definition, is_virtual: false });
+    }
+    let definition = target.definition(path)?.0.with_dataspace(extent(target, path)?);
+    Ok(Written::Dataset { definition, is_virtual: target.objects().is_virtual(path)? })
+}
+
+/// Describes an object, as `File.describe` does; of a dataset also the committed datatype and when the fill value is written.
+pub(crate) fn describe<'py>(py: Python<'py>, written: &Written) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    let kind = match written {
+        Written::Group => "group",
+        Written::Datatype(datatype) => {
+            dict.set_item("datatype", describe::datatype(py, datatype)?)?;
+            "datatype"
+        }
+        Written::Dataset { definition, is_virtual } => {
+            describe_dataset(py, &dict, definition)?;
+            let layout = if definition.chunk_shape.is_some() { "chunked" } else { "contiguous" };
+            dict.set_item("storage", if *is_virtual { "virtual" } else { layout })?;
+            "dataset"
+        }
+    };
+    dict.set_item("kind", kind)?;
+    Ok(dict)
+}
+
+fn describe_dataset(py: Python<'_>, dict: &Bound<'_, PyDict>, found: &DatasetDefinition) -> PyResult<()> {
     dict.set_item("datatype", describe::datatype(py, &found.datatype)?)?;
     dict.set_item("shape", shape_of(&found.dataspace))?;
     if let Dataspace::Simple { max_shape, .. } = &found.dataspace {
         dict.set_item("maxshape", max_shape.clone())?;
     }
     dict.set_item("chunks", found.chunk_shape.clone())?;
-    let filters: Vec<(u16, Vec<u32>)> = found.filters.filters.iter().map(|filter| (filter.id, filter.parameters.clone())).collect();
+    let filters: Vec<(u16, String, Vec<u32>)> = found.filters.filters.iter().map(|filter| (filter.id, filter.label(), filter.parameters.clone())).collect();
     dict.set_item("filters", filters)?;
     dict.set_item("fill", found.fill_value.as_deref().map(|bytes| PyBytes::new(py, bytes)))?;
     dict.set_item("fill_heap", Py::new(py, Heap(found.fill_heap.clone()))?)?;
     dict.set_item("fill_time", found.fill_time.name())?;
-    dict.set_item("committed", found.committed.clone())?;
-    Ok(dict)
+    dict.set_item("committed", found.committed.clone())
 }
 
 /// What a reference points at.

@@ -6,6 +6,7 @@ use hyperslab::{Dataspace, Error, FillTime, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::back::{self, Written};
 use crate::definition::datatype;
 use crate::error::raise;
 use crate::writer::heap_of;
@@ -67,12 +68,8 @@ impl DatasetDefinition {
         made().map(Self).map_err(|error: Error| raise(py, &error))
     }
 
-    /// The extent; `None` of a null dataspace.
-    #[getter]
-    fn shape(&self) -> Option<Vec<u64>> {
-        match &self.0.dataspace {
-            Dataspace::Null => None,
-            space => Some(space.shape().to_vec()),
-        }
+    /// Describes the dataset, as `File.describe` does.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        back::describe(py, &Written::Dataset { definition: self.0.clone(), is_virtual: false })
     }
 }

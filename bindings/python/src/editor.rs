@@ -104,12 +104,12 @@ impl Editor {
     }
 
     /// Creates a group, and those above it.
-    fn create_group(&self, py: Python<'_>, path: String, tracked: bool) -> PyResult<()> {
-        self.with(py, move |editor| editor.create_group(&path, tracked).map(drop))
+    fn create_group(&self, py: Python<'_>, path: String, tracked: Option<bool>) -> PyResult<()> {
+        self.with(py, move |editor| editor.create_group(&path, tracked.unwrap_or(false)).map(drop))
     }
 
     /// Creates a dataset without values, and the groups above it. Returns the shape of its chunks.
-    fn create_dataset(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, tracked: bool) -> PyResult<Option<Vec<u64>>> {
+    fn create_dataset(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, tracked: Option<bool>) -> PyResult<Option<Vec<u64>>> {
         let definition = definition.0.clone();
         self.with(py, move |editor| {
             let checked = definition.checked_own()?;
@@ -119,7 +119,7 @@ impl Editor {
                 None => NewStorage::Contiguous(None),
             };
             let (new, fill) = new_dataset(checked, storage);
-            editor.create_dataset(&path, &new, &fill, committed.as_deref(), tracked)?;
+            editor.create_dataset(&path, &new, &fill, committed.as_deref(), tracked.unwrap_or(false))?;
             Ok(chosen)
         })
     }

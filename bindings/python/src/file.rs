@@ -11,8 +11,10 @@ use crate::heap::Heap;
 use crate::ranges::OpenedBy;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
+use crate::stored::{PyLink, PySelection};
+use crate::visit::Visit;
 use crate::wait::{parse, run, wait};
-use crate::{describe, reference};
+use crate::{describe, reference, stored};
 
 /// An open file.
 #[pyclass(frozen, eq, hash, weakref, module = "hyperslab._native")]
@@ -256,6 +258,43 @@ impl File {
             ReferencedPart::Attribute(name) => (None, Some(name)),
         };
         Ok(Some(Dereferenced { file: Py::new(py, File(found.file))?, object: found.object.0, path, selection, attribute }))
+    }
+
+    /// A link of a group: its kind (`hard`, `soft`, `external` or `user-defined`), and for soft and external links the path and the file;
+    /// `None` if there is none of this name.
+    fn link(&self, py: Python<'_>, group: u64, name: String) -> PyResult<Option<PyLink>> {
+        stored::link(py, &self.0, group, name)
+    }
+
+    /// Visits all objects below a group, whose absolute path is `path`.
+    fn visit(&self, group: u64, path: &str) -> Visit {
+        Visit::new(self.0.clone(), group, path)
+    }
+
+    /// Address of an object's header, as object references of HDF5 hold it; `None` in other formats.
+    fn address(&self, object: u64) -> Option<u64> {
+        stored::address(&self.0, object)
+    }
+
+    /// Bytes of the user block.
+    #[getter]
+    fn user_block_bytes(&self) -> u64 {
+        stored::user_block_bytes(&self.0)
+    }
+
+    /// The heap objects that a dataset's fill value points at.
+    fn fill_heap(&self, py: Python<'_>, dataset: u64) -> PyResult<Heap> {
+        stored::fill_heap(py, &self.0, dataset)
+    }
+
+    /// Name, offset and length of the files that hold a dataset's external raw data; a length of `None` is all that follows.
+    fn external_files(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+        stored::external_files(py, &self.0, dataset)
+    }
+
+    /// The mappings of a virtual dataset: the source's file, path and selection, and the selection in the dataset.
+    fn virtual_mappings(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
+        stored::virtual_mappings(py, &self.0, dataset)
     }
 
     /// Bytes of the values in the file.

@@ -87,16 +87,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::index_vacuum, module)?)?;
     module.add_function(wrap_pyfunction!(index::path_stamp, module)?)?;
     module.add_function(wrap_pyfunction!(list::list_names, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::link, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::address, module)?)?;
     module.add_function(wrap_pyfunction!(stored::is_tracked, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::user_block_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::stored_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(stored::chunk_places, module)?)?;
     module.add_function(wrap_pyfunction!(stored::value_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::fill_heap, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::external_files, module)?)?;
-    module.add_function(wrap_pyfunction!(stored::virtual_mappings, module)?)?;
     module.add_function(wrap_pyfunction!(model::recognize_models, module)?)?;
     module.add_function(wrap_pyfunction!(model::model_tables, module)?)?;
     module.add_function(wrap_pyfunction!(model::model_arrays, module)?)?;

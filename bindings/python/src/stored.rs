@@ -14,7 +14,7 @@ use crate::heap::Heap;
 use crate::wait::run;
 
 /// Kind of a link (`hard`, `soft`, `external` or `user-defined`), and for soft and external links the path and the file.
-type PyLink = (&'static str, Option<String>, Option<String>);
+pub(crate) type PyLink = (&'static str, Option<String>, Option<String>);
 
 /// Origin of a chunk in the dataset, the skipped filters as bits, its offset in the file, and its bytes there.
 type PyChunk = (Vec<u64>, u32, u64, u64);
@@ -23,12 +23,11 @@ type PyChunk = (Vec<u64>, u32, u64, u64);
 type PyPlaces = (Py<PyBytes>, Py<PyBytes>, Py<PyBytes>, Vec<(u64, u32)>, Vec<(u64, Py<PyBytes>)>);
 
 /// Kind and parts of a selection, as in `RegionSelection`.
-type PySelection = (&'static str, Vec<Vec<Vec<u64>>>);
+pub(crate) type PySelection = (&'static str, Vec<Vec<Vec<u64>>>);
 
 /// A link of a group; `None` if there is none of this name.
-#[pyfunction]
-pub(crate) fn link(py: Python<'_>, file: PyRef<'_, File>, group: u64, name: String) -> PyResult<Option<PyLink>> {
-    let file = file.0.clone();
+pub(crate) fn link(py: Python<'_>, file: &hyperslab::File, group: u64, name: String) -> PyResult<Option<PyLink>> {
+    let file = file.clone();
     let found = run(py, move || file.link(ObjectId(group), &name))?;
     Ok(found.map(|link| match link.target {
         LinkTarget::Hard(_) => ("hard", None, None),
@@ -39,9 +38,8 @@ pub(crate) fn link(py: Python<'_>, file: PyRef<'_, File>, group: u64, name: Stri
 }
 
 /// Address of an object's header, as object references of HDF5 hold it; `None` in other formats.
-#[pyfunction]
-pub(crate) fn address(file: PyRef<'_, File>, object: u64) -> Option<u64> {
-    file.0.array_file().tree().address(ObjectId(object))
+pub(crate) fn address(file: &hyperslab::File, object: u64) -> Option<u64> {
+    file.array_file().tree().address(ObjectId(object))
 }
 
 /// Whether a group records the order in which its links were created, and whether an object records that of its attributes.
@@ -56,9 +54,8 @@ pub(crate) fn is_tracked(py: Python<'_>, file: PyRef<'_, File>, object: u64) -> 
 }
 
 /// Bytes of the user block.
-#[pyfunction]
-pub(crate) fn user_block_bytes(file: PyRef<'_, File>) -> u64 {
-    file.0.array_file().user_block_bytes()
+pub(crate) fn user_block_bytes(file: &hyperslab::File) -> u64 {
+    file.array_file().user_block_bytes()
 }
 
 /// The chunks of a dataset that are in the file; of a contiguous dataset the blocks in which it is read.
@@ -151,23 +148,20 @@ pub(crate) fn value_bytes(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -
 }
 
 /// The heap objects that a dataset's fill value points at.
-#[pyfunction]
-pub(crate) fn fill_heap(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Heap> {
-    let file = file.0.clone();
+pub(crate) fn fill_heap(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Heap> {
+    let file = file.clone();
     run(py, move || file.fill_heap(ObjectId(dataset))).map(Heap)
 }
 
 /// Name, offset and length of the files that hold a dataset's external raw data; a length of `None` is all that follows.
-#[pyfunction]
-pub(crate) fn external_files(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
-    let description = file.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
+pub(crate) fn external_files(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+    let description = file.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
     Ok(description.external_files.iter().map(|part| (part.file.clone(), part.offset, part.length)).collect())
 }
 
 /// The mappings of a virtual dataset: the source's file, path and selection, and the selection in the dataset.
-#[pyfunction]
-pub(crate) fn virtual_mappings(py: Python<'_>, file: PyRef<'_, File>, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
-    let description = file.0.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
+pub(crate) fn virtual_mappings(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
+    let description = file.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
     let mapping = |mapping: &hyperslab::VirtualMapping| {
         let selection = |stored: &hyperslab::StoredSelection| describe::selection(stored.clone());
         (mapping.file.clone(), mapping.dataset.clone(), selection(&mapping.source_selection), selection(&mapping.selection))

@@ -7,7 +7,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::describe;
-use crate::file::File;
 use crate::wait::parse;
 
 /// The path of an object relative to the group from which the visit began, its number, and its description as of `File.describe`.
@@ -24,15 +23,16 @@ pub(crate) struct Visit {
     described: Mutex<Option<(Datatype, Py<PyDict>)>>,
 }
 
-#[pymethods]
 impl Visit {
-    #[new]
-    fn new(file: PyRef<'_, File>, group: u64, path: &str) -> Self {
-        let file = file.0.clone();
+    /// Begins a visit of the group with this number, whose absolute path is `path`.
+    pub(crate) fn new(file: hyperslab::File, group: u64, path: &str) -> Self {
         let visit = Mutex::new(file.visit(ObjectId(group)));
         Self { file, prefix: format!("{}/", path.trim_end_matches('/')), visit, described: Mutex::new(None) }
     }
+}
 
+#[pymethods]
+impl Visit {
     /// Paths of the next objects; none at the end.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let batch = self.next_batch(py)?;

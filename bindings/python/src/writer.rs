@@ -1,5 +1,6 @@
 //! Writer: a file or a task that is being written. It takes values from memory that Python owns.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -207,9 +208,9 @@ impl Writer {
         self.with(py, |target| Ok(object::shape_of(&back::extent(target, &path)?)))
     }
 
-    /// Describes a dataset, as `File.describe` does.
+    /// Describes the object at a path, as `File.describe` does.
     fn describe<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.with(py, |target| Ok(target.definition(&path)?.0.with_dataspace(back::extent(target, &path)?)))?;
+        let found = self.with(py, move |target| back::find(target, &path))?;
         back::describe(py, &found)
     }
 
@@ -311,6 +312,16 @@ impl Writer {
     /// Makes a dataset the scale of a dimension of another.
     fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
         self.with(py, |target| target.attach_scale(&path, dimension, &scale))
+    }
+
+    /// Detaches a scale from a dimension of a dataset.
+    fn detach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
+        self.with(py, |target| target.objects().detach_scale(&path, dimension, &scale))
+    }
+
+    /// The paths of the scales that are attached to a dataset, by dimension.
+    fn scales(&self, py: Python<'_>, path: String) -> PyResult<BTreeMap<u32, Vec<String>>> {
+        self.with(py, |target| target.objects().scales(&path))
     }
 
     /// Whether the order of an object's attributes and members is recorded.

@@ -47,11 +47,13 @@ if TYPE_CHECKING:
     from .joining.merge import merge
     from .maintenance.operations import fuse, repack, vacuum, verify
     from .netcdf.plan import NetcdfPlan, NetcdfTask
-    from .netcdf.writing import NewNetcdf, create_netcdf
+    from .netcdf.writing import create_netcdf
     from .objects.attributes import Attributes
     from .objects.dataset import Dataset
     from .objects.datatype import Datatype
     from .objects.group import Group
+    from .objects.links import ExternalLink, HardLink, SoftLink
+    from .objects.virtual_layouts import VirtualLayout, VirtualSource
     from .querying.query import Query, query
     from .references.writing import write_references
     from .sources.storage import StorageLayout, StorageWarning, storage_layout
@@ -62,24 +64,11 @@ if TYPE_CHECKING:
     from .values.batch_reader import BatchReader
     from .values.empty import Empty
     from .values.narrow_integers import integer_dtype
+    from .values.new_references import NewAttributeReference, NewReference, NewRegionReference
     from .values.references import AttributeReference, Reference, RegionReference
     from .values.regions import RegionSelection
     from .writing.collecting import Collector
-    from .writing.new_file import (
-        ExternalLink,
-        HardLink,
-        NewAttributeReference,
-        NewDataset,
-        NewDatatype,
-        NewFile,
-        NewGroup,
-        NewReference,
-        NewRegionReference,
-        SoftLink,
-        VirtualLayout,
-        VirtualSource,
-        create,
-    )
+    from .writing.new_file import create
     from .writing.parallel import ManySubfilesWarning, Task, WritePlan
     from .writing.write_table import write_table
     from .xarray.opening_many import open_mfdataset
@@ -109,11 +98,13 @@ _NAMES = {
     "joining.merge": "merge",
     "maintenance.operations": "fuse repack vacuum verify",
     "netcdf.plan": "NetcdfPlan NetcdfTask",
-    "netcdf.writing": "NewNetcdf create_netcdf",
+    "netcdf.writing": "create_netcdf",
     "objects.attributes": "Attributes",
     "objects.dataset": "Dataset",
     "objects.datatype": "Datatype",
     "objects.group": "Group",
+    "objects.links": "ExternalLink HardLink SoftLink",
+    "objects.virtual_layouts": "VirtualLayout VirtualSource",
     "querying.query": "Query query",
     "references.writing": "write_references",
     "h5py.stand_in": "install_as_h5py",
@@ -124,13 +115,11 @@ _NAMES = {
     "values.arrays": "Array",
     "values.empty": "Empty",
     "values.narrow_integers": "integer_dtype",
+    "values.new_references": "NewAttributeReference NewReference NewRegionReference",
     "values.references": "AttributeReference Reference RegionReference",
     "values.regions": "RegionSelection",
     "writing.collecting": "Collector",
-    "writing.new_file": (
-        "ExternalLink HardLink NewAttributeReference NewDataset NewDatatype NewFile NewGroup NewReference NewRegionReference SoftLink VirtualLayout "
-        "VirtualSource create"
-    ),
+    "writing.new_file": "create",
     "writing.parallel": "ManySubfilesWarning Task WritePlan",
     "writing.write_table": "write_table",
     "xarray.opening_many": "open_mfdataset",
@@ -193,11 +182,6 @@ __all__ = [
     "NetcdfPlan",
     "NetcdfTask",
     "NewAttributeReference",
-    "NewDataset",
-    "NewDatatype",
-    "NewFile",
-    "NewGroup",
-    "NewNetcdf",
     "NewReference",
     "NewRegionReference",
     "NotFoundError",

@@ -22,7 +22,7 @@ pub struct Filter {
 
 impl Filter {
     /// The registered name, else the one in the file (less a "filter" at its end), else the number.
-    pub(super) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         let registered = NAMES.iter().find(|(id, _)| *id == self.id).map(|(_, name)| (*name).to_owned());
         let stored = || self.name.as_deref().map(|name| name.trim_end_matches(" filter").to_owned());
         registered.or_else(stored).unwrap_or_else(|| format!("filter-{}", self.id))

@@ -424,6 +424,31 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Detaches a scale from a dimension of a dataset. It stays a scale.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object, or if the scale is not attached there.
+    pub fn detach_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
+        let scale = self.resolve(scale)?;
+        let object = self.object(path)?;
+        let attached = object.scales.entry(dimension).or_default();
+        let Some(place) = attached.iter().position(|known| known.path == scale) else {
+            return Err(Error::not_found(format!("/{scale} is not attached to dimension {dimension}")).at_object(path));
+        };
+        attached.remove(place);
+        object.scales.retain(|_, attached| !attached.is_empty());
+        Ok(())
+    }
+
+    /// The absolute paths of the scales that are attached to a dataset, in order, by dimension.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
+    pub fn scales(&mut self, path: &str) -> Result<BTreeMap<u32, Vec<String>>> {
+        let paths = |attached: &Vec<AttachedScale>| attached.iter().map(|scale| format!("/{}", scale.path)).collect();
+        Ok(self.object(path)?.scales.iter().map(|(dimension, attached)| (*dimension, paths(attached))).collect())
+    }
+
     /// Attaches the scale of a dimension that is not in this file, but elsewhere in the container.
     pub(crate) fn set_external_scale(&mut self, path: &str, dimension: u32, scale: &str) -> Result<()> {
         let scale = AttachedScale { path: normalized_path(scale)?, order: self.attached_scales };

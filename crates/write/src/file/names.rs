@@ -1,11 +1,13 @@
 //! Looks up, links, moves and removes objects of the file that is being written.
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Dataspace, Datatype, Error, ReferenceKind, Result};
 
+use super::definition::DatasetDefinition;
 use super::file_writer::FileWriter;
 use super::object::{AttributeEntry, ObjectEntry};
 use super::references::links::Link;
 use super::references::object_path::normalized_path;
+use super::references::object_references::REFERENCE_BYTES;
 
 /// Maximum number of links followed to resolve a path.
 const MAX_LINKS: u32 = 64;
@@ -48,6 +50,32 @@ impl FileWriter {
             (false, None) => ObjectKind::Group,
         };
         Ok(ObjectInfo { kind, id: object.id, path })
+    }
+
+    /// The datatype that is committed at a path; `None` if there is an object of another kind.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
+    pub fn datatype(&mut self, path: &str) -> Result<Option<Datatype>> {
+        Ok(self.object(path)?.datatype.clone())
+    }
+
+    /// The definition of a dataset that [`Self::create_references`] made; `None` if there is another object.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such object.
+    pub fn references(&mut self, path: &str) -> Result<Option<DatasetDefinition>> {
+        let datatype = Datatype::Reference { size: REFERENCE_BYTES, kind: ReferenceKind::Object };
+        let references = self.object(path)?.references.as_ref();
+        Ok(references.map(|references| DatasetDefinition::new(datatype, Dataspace::fixed(references.parts().0.to_vec()))))
+    }
+
+    /// Whether a dataset is virtual.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such dataset.
+    pub fn is_virtual(&mut self, path: &str) -> Result<bool> {
+        Ok(self.dataset(path)?.is_virtual())
     }
 
     /// The path of the object with this id; `None` if it was removed.

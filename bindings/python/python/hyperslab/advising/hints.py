@@ -182,6 +182,6 @@ def _fraction(file: File, path: str, condition: str) -> float:
     """The fraction of the first million rows that match; a condition on several columns is tested as it stands."""
     rows = 1 << 20
     table = file.table("/" if path.count("/") == 1 else path.rpartition("/")[0], where=condition, omitted="ignore")
-    total = dataset_at(file, path).size
+    total = dataset_at(file, path).size or 0
     matching = table.count() if total <= rows * 64 else table.head(rows).num_rows
     return matching / max(total, 1)

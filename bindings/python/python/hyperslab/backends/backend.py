@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeVar
 
+import numpy as np
+
 from .. import _native
+from ..values import dtype_encoding, times
+from ..values.encoded import Encoded
 
 Result = TypeVar("Result")
 
@@ -22,8 +27,34 @@ class Holder(Protocol):
     _own_name: str
 
 
+class Notes:
+    """What is known of a dataset that was created since the file was opened.
+
+    Attributes:
+        fill: The fill value as it was given, which masked values become; `None` if there is none.
+        times: The dtype of times that are stored as counts.
+    """
+
+    def __init__(self, fill: Any, times: np.dtype[Any] | None) -> None:
+        self.fill, self.times = fill, times
+
+    def prepared(self, values: Any) -> Any:
+        """Values as they are stored: times are counts."""
+        return values if self.times is None else times.counts(values, self.times)
+
+    def write(self, dataset: Any, key: Any, values: Any) -> None:
+        """Writes a selection: times become counts, and masked values the fill value."""
+        dataset.write_stored(key, self.filled(dataset, self.prepared(values)))
+
+    def filled(self, dataset: Any, values: Any) -> Any:
+        """Values without masked ones."""
+        if self.fill is None or not np.ma.is_masked(values):
+            return values
+        return dtype_encoding.filled(values, self.fill, dataset._about["datatype"])
+
+
 class Changes(Protocol):
-    """What makes changes to an existing file."""
+    """What makes changes to a file."""
 
     #: Held while a change is made and while values are read, so that threads see whole changes.
     lock: contextlib.AbstractContextManager[Any]
@@ -31,6 +62,8 @@ class Changes(Protocol):
     edits: int
     #: Those definitions, if they were looked at.
     netcdf: Any
+    #: What is known of datasets that were created since the file was opened, by their numbers.
+    notes: dict[int, Notes]
 
     @property
     def path(self) -> str:
@@ -40,12 +73,30 @@ class Changes(Protocol):
     def raw(self) -> _native.File:
         """The file with all changes so far, read as HDF5: netCDF's own attributes are shown, too."""
 
-    def make(self, change: Callable[[_native.Editor], Result]) -> Result:
-        """Makes one change: what `change` does with the native editor.
+    def make(self, change: Callable[[Any], Result]) -> Result:
+        """Makes one change: what `change` does with the native editor, or with what has its methods.
 
         Raises:
             InvalidInputError: The file is closed.
         """
+
+    def put(self, node: Any, encoded: Encoded) -> None:
+        """Writes values of a dataset."""
+
+    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+        """Options of `create_dataset` that h5py does not have."""
+
+    def placed(self, asked: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+        """The definition of a dataset that is created with these options, and where its values go; `None` are rows that are appended."""
+
+    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+        """Creates a dataset that must have its values from the beginning, and returns whether it is such a one."""
+
+    def discard(self, path: str) -> None:
+        """Removes an object whose creation has failed."""
+
+    def create_hard_link(self, path: str, target: str) -> None:
+        """Gives the object at a path one more name."""
 
     def remove(self, path: str) -> None:
         """Removes a link, and the object if it has no other name."""
@@ -53,7 +104,7 @@ class Changes(Protocol):
     def rename(self, path: str, to: str) -> None:
         """Gives a link another name."""
 
-    def flush(self) -> None:
+    def commit(self) -> None:
         """Makes the changes visible to others, and waits until they are on the disk."""
 
     def roll_back(self) -> None:
@@ -67,13 +118,30 @@ class Backend(abc.ABC):
     mode: ClassVar[str]
     #: Whether what objects show stays as it is.
     is_fixed: ClassVar[bool]
+    #: Whether objects have addresses, and values their places: those of a file that is being created get them when it is complete.
+    is_complete: ClassVar[bool] = True
+    #: The class of attributes, if they are not stored as h5py stores them.
+    attributes: Any = None
+    #: What is known of datasets that were created since the file was opened, by their numbers.
+    notes: Mapping[int, Notes] = MappingProxyType({})
+    #: Whether several writers write the file, each a part of it.
+    is_shared: ClassVar[bool] = False
     #: Held while more than one look at the file has to see one state of it.
     lock: contextlib.AbstractContextManager[Any]
 
     @property
     @abc.abstractmethod
     def file(self) -> _native.File:
-        """The file as it is now."""
+        """The file as it is now; of one that is being created what has been written so far, with the same methods."""
+
+    @property
+    def native(self) -> _native.File:
+        """The file for tables and queries.
+
+        Raises:
+            UnsupportedError: It is being created.
+        """
+        return self.file
 
     @property
     @abc.abstractmethod
@@ -96,6 +164,24 @@ class Backend(abc.ABC):
         Raises:
             ReadOnlyError: The file is open for reading.
         """
+
+    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+        """Options of `create_dataset` that h5py does not have: there are none, except in a parallel write."""
+        if given:
+            raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
+        return {}
+
+    def placed(self, asked: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+        """The definition of a dataset that is created with these options, and where its values go: all of it."""
+        return asked, Ellipsis
+
+    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+        """Whether a dataset must have its values from the beginning, and was created with them: only in a parallel write."""
+        return False
+
+    def group_path(self, path: Any) -> Any:
+        """The path of a group that is created: netCDF has its own rules of names."""
+        return path
 
     @abc.abstractmethod
     def refreshed(self, name: str) -> tuple[Backend, int] | None:

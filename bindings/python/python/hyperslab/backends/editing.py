@@ -12,8 +12,9 @@ from typing import Any, NoReturn, TypeVar
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..sources.sessions import session as session_of
-from . import unclosed
-from .backend import Backend, Holder
+from ..values.encoded import Encoded
+from . import editing_values, unclosed
+from .backend import Backend, Holder, Notes
 
 Result = TypeVar("Result")
 
@@ -106,6 +107,7 @@ class Editing(Backend):
         self.edits = 0
         #: Those definitions (`EditedContents`), if they were looked at.
         self.netcdf: Any = None
+        self.notes: dict[int, Notes] = {}
         self._raw: tuple[int, _native.File] | None = None
         #: Counts removals and returns to the last commit: what objects of the file were made before and after.
         self.time = 0
@@ -188,6 +190,8 @@ class Editing(Backend):
             removed = self.make(lambda editor: editor.remove(path))
             self.time += 1
             self._removed.update(dict.fromkeys(removed, self.time))
+            for number in removed:
+                self.notes.pop(number, None)
 
     def rename(self, path: str, to: str) -> None:
         """Gives a link another name.
@@ -199,6 +203,36 @@ class Editing(Backend):
         with self.lock:
             self.make(lambda editor: editor.rename(path, to))
             self.renamed.append((path, to))
+
+    def put(self, node: Any, encoded: Encoded) -> None:
+        """Writes values.
+
+        Args:
+            node: The dataset.
+            encoded: The values.
+        """
+        editing_values.put(self, node, encoded)
+
+    def create_hard_link(self, path: str, target: str) -> None:
+        """Gives the object at a path one more name.
+
+        Args:
+            path: The new name.
+            target: Path of the object.
+        """
+        with self.lock:
+            file, number = self.file.find(target)
+            if file != self.file:
+                raise InvalidInputError(f"{target} is in another file: a hard link leads to an object of this one", self.path, path)
+            self.make(lambda editor: editor.create_hard_link(path, number))
+
+    def discard(self, path: str) -> None:
+        """Removes an object whose creation has failed.
+
+        Args:
+            path: Absolute path of the object.
+        """
+        self.remove(path)
 
     def is_there(self, number: int, since: int) -> bool:
         """Whether an object was not removed since some time.
@@ -232,6 +266,9 @@ class Editing(Backend):
             self._removed_before, self._committed = dict(self._removed), len(self.renamed)
             self._settled()
 
+    def commit(self) -> None:
+        self.flush()
+
     def roll_back(self) -> None:
         """Drops the changes since the last commit."""
         with self.lock:
@@ -241,6 +278,7 @@ class Editing(Backend):
             self._is_current = False
             self.edits += 1
             self._removed = dict(self._removed_before)
+            self.notes.clear()
             self.renamed.extend((to, path) for path, to in reversed(self.renamed[self._committed :]))
             self._committed = len(self.renamed)
             self.time += 1

@@ -65,7 +65,7 @@ SCHEMA = pa.schema(
 def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, Any]]:
     """A row for each array of a file."""
     coordinates: dict[int, Coordinates | None] = {}
-    for name, number, about in _native.Visit(file, file.root, "/").objects():
+    for name, number, about in file.visit(file.root, "/").objects():
         if about["kind"] != "dataset":
             continue
         if any(extent > MAX_EXTENT for extent in (*(about["shape"] or ()), *(about["chunks"] or ()))):
@@ -178,7 +178,7 @@ def _microseconds(time: datetime.datetime | None) -> int | None:
 def _range(file: _native.File, number: int) -> Coordinates | None:
     """Least and most value of a coordinate, and as times if it has these; `None` if it has no numbers, or too many."""
     dataset = File(file)[file.object_path(number)]
-    if not isinstance(dataset, Dataset) or dataset.ndim != 1 or not 0 < dataset.size <= MAX_VALUES or dataset.dtype.kind not in "iuf":
+    if not isinstance(dataset, Dataset) or dataset.ndim != 1 or not 0 < (dataset.size or 0) <= MAX_VALUES or dataset.dtype.kind not in "iuf":
         return None
     try:
         values = np.asarray(dataset[...], "f8")
@@ -192,7 +192,7 @@ def _range(file: _native.File, number: int) -> Coordinates | None:
     least, most = float(known.min()), float(known.max())
     is_exact = len(known) == len(values) and (dataset.dtype.kind == "f" or max(-least, most) < MAX_EXACT)
     is_decoded = any(name in dataset.attrs for name in ("scale_factor", "add_offset", "_Unsigned")) or "since" in str(units)
-    return Coordinates(dataset.size, least, most, is_exact and not is_decoded, begin, end)
+    return Coordinates(len(values), least, most, is_exact and not is_decoded, begin, end)
 
 
 def _times(dataset: Dataset) -> tuple[datetime.datetime | None, datetime.datetime | None]:

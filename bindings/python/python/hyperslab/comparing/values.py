@@ -57,7 +57,7 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
     Chunks with the same bytes in both files are not decoded, unless NaN shall differ from NaN.
     """
     if not one.shape or not one.size:
-        return _summary([_compare((), np.asarray(one[()]), np.asarray(other[()]), tolerance)], one.size)
+        return _summary([_compare((), np.asarray(one[()]), np.asarray(other[()]), tolerance)], one.size or 0)
     chunks = stored.differing_chunks(one, other) if tolerance.equal_nan or tolerance.bits or one.dtype.kind in "biuS" else None
     if chunks is not None and not len(chunks):
         return None

@@ -38,7 +38,10 @@ class File(Group):
     """An open file: a mapping of its root group, and tables of what is in it. `hyperslab.open` makes one.
 
     A file that is open for changes (mode `r+`) shows each change at once. Others see all of them together, after `flush()` (or
-    `commit()`), `close()`, or the end of a `with` block. An exception in the block drops those since the last commit."""
+    `commit()`), `close()`, or the end of a `with` block. An exception in the block drops those since the last commit.
+
+    A file that is being created (mode `w` or `x`, `hyperslab.create`) appears, complete and on the disk, with `close()` or at the end of a
+    `with` block. An exception in the block, or `abort()`, leaves nothing."""
 
     def __init__(self, opened: _native.File | _native.Files | Backend, pattern: str | None = None) -> None:
         if isinstance(opened, _native.Files):
@@ -51,7 +54,7 @@ class File(Group):
 
     @kept
     def _natives(self) -> _native.Files:
-        return _native.Files([self._file])
+        return _native.Files([self._backend.native])
 
     @property
     def files(self) -> list[File]:
@@ -71,13 +74,13 @@ class File(Group):
 
     @property
     def mode(self) -> str:
-        """`r` of a file that is open for reading, `r+` of one that can be changed."""
+        """`r` of a file that is open for reading, `r+` of one that can be changed or is being created."""
         return self._backend.mode
 
     @property
     def userblock_size(self) -> int:
         """Bytes of HDF5's user block, in front of the file's own first byte."""
-        return _native.user_block_bytes(self._file)
+        return self._file.user_block_bytes
 
     @property
     def _columns_pattern(self) -> str | None:
@@ -100,7 +103,7 @@ class File(Group):
         Example:
             >>> f.commit()
         """
-        self._changes.flush()
+        self._changes.commit()
 
     def flush(self) -> None:
         """As `commit`; a file that is open for reading has nothing to write.
@@ -226,6 +229,14 @@ class File(Group):
             >>> f.close()
         """
         self._backend.close()
+
+    def abort(self) -> None:
+        """Closes the file without the changes since the last commit. Of a file that is being created nothing is left.
+
+        Example:
+            >>> f.abort()
+        """
+        self._backend.abandon()
 
     @property
     def closed(self) -> bool:
@@ -364,6 +375,14 @@ class FileSet(File):
             self._joined.close()
         self._natives.close()
 
+    def abort(self) -> None:
+        """Closes all files, as `close`: nothing of them was changed.
+
+        Example:
+            >>> files.abort()
+        """
+        self.close()
+
     @property
     def closed(self) -> bool:
         """Whether all of the files were closed."""
@@ -489,7 +508,7 @@ def open(
         timeout: With `r+` and `a`, seconds to wait while another program has the file open; by default that is a `ConflictError` at once.
 
     Returns:
-        A `File`, or for a list, a glob or a folder a `FileSet`; for a file that is created a `NewFile`.
+        A `File`, or for a list, a glob or a folder a `FileSet`; of modes other than `r` a `File`.
 
     Raises:
         NotFoundError: A file does not exist, or no file matches.

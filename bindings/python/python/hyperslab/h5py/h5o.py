@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import _native
 from ._missing import missing_from, unsupported
 
 TYPE_GROUP, TYPE_DATASET, TYPE_NAMED_DATATYPE = 0, 1, 2
@@ -29,7 +28,7 @@ class ObjInfo(NamedTuple):
 def get_info(loc: Any, name: bytes | None = None) -> ObjInfo:
     """What is known of an object, or of the one at a path below it."""
     node = loc._node if name is None else loc._node[name]
-    return ObjInfo(hash(node._file), _native.address(node._file, node._number) or 0, _KINDS[node.kind])
+    return ObjInfo(hash(node._file), node._file.address(node._number) or 0, _KINDS[node.kind])
 
 
 def open(loc: Any, name: bytes) -> Any:

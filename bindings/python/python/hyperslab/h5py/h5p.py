@@ -50,7 +50,8 @@ class PropFCID(PropGCID):
 
     def get_userblock(self) -> int:
         """Bytes of the user block."""
-        return _native.user_block_bytes(self._node._file)
+        count: int = self._node._file.user_block_bytes
+        return count
 
 
 class PropTCID(PropOCID):
@@ -117,7 +118,8 @@ class PropDCID(PropOCID):
         return SpaceID(self._node.shape, self._node.maxshape, RegionSelection(*self._mappings()[index][3]))
 
     def _mappings(self) -> list[Any]:
-        return _native.virtual_mappings(self._node._file, self._node._number)
+        found: list[Any] = self._node._file.virtual_mappings(self._node._number)
+        return found
 
 
 def creation_properties(node: Node) -> PropOCID:

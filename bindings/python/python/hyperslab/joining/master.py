@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +17,7 @@ from ..objects.dataset import Dataset
 from ..sources.addresses import is_address
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
-from ..writing.new_attributes import new_attributes
-from ..writing.new_dataset import NewDataset
-from ..writing.new_file import NewFile
+from ..writing.new_file import begin
 from . import references
 from .dimensions import is_placeholder
 from .matching import Joined, Series
@@ -50,18 +49,19 @@ def write_master(
     """
     sources = [_relative(source, folder) for source in joined.paths]
     merged = references.MergedReferences(joined.paths, joined.objects, joined.series, joined.attributes)
-    with NewFile(path, replace, None, None, track_order=True) as made:
-        writer = made._writer
+    creating = begin(path, replace, track_order=True)
+    with File(creating) as made:
+        writer = creating.writer
         # The netCDF library looks for dimensions among what was created before.
         if joined.how.new_dim is not None:
-            _write_new_dimension(made, joined, opened)
-        _write_declared(made, joined)
+            _write_new_dimension(made, writer, joined, opened)
+        _write_declared(writer, joined)
         for name, found in joined.objects.items():
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
             elif dtype_encoding.has_references(found._about["datatype"]):
-                _write_references(made, joined, name, found, merged, opened, grows)
+                _write_references(made, writer, joined, name, found, merged, opened, grows)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
                 values = np.concatenate(parts)
@@ -70,14 +70,14 @@ def write_master(
                 extent = [joined.extent_of(name)]
                 limits = _limits(found, extent, 0, grows)
                 chunks = found.chunks if limits and None in limits else None
-                made._writer.create_dataset(name, _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks))
+                writer.create_dataset(name, _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks))
             elif name in joined.series:
-                _write_series(made, name, found, joined.series[name], sources, grows)
+                _write_series(writer, name, found, joined.series[name], sources, grows)
             else:
-                _write_same(made, name, found, sources[0], grows)
-            _copy_attributes(made, joined, name, merged)
+                _write_same(made, writer, name, found, sources[0], grows)
+            _copy_attributes(made, writer, joined, name, merged)
             if name in joined.declared:
-                _mark_as_scale(made, name, name[1:])
+                _mark_as_scale(writer, name, name[1:])
         for name, found in joined.objects.items():
             if isinstance(found, Dataset):
                 offset = 1 if joined.how.new_dim is not None and name in joined.series else 0
@@ -103,7 +103,7 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
     return [None if limit is None else extent for limit, extent in zip(limits, whole, strict=True)]
 
 
-def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
+def _write_series(writer: Any, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
     whole, datatype = list(series.whole), found._about["datatype"]
     limits = _limits(found, whole, series.axis, grows)
     mappings, at = [], 0
@@ -114,10 +114,10 @@ def _write_series(made: NewFile, name: str, found: Dataset, series: Series, sour
             mappings.append((source, name.replace("%", "%%"), None, place))
         at += length
     fill = dtype_encoding.fill_of(found.fillvalue, datatype)
-    made._writer.create_virtual(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, fill=fill), mappings)
+    writer.create_virtual(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, fill=fill), mappings)
 
 
-def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bool) -> None:
+def _write_same(made: File, writer: Any, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
@@ -126,11 +126,11 @@ def _write_same(made: NewFile, name: str, found: Dataset, source: str, grows: bo
         place = [[0, 1, 1, extent] for extent in found.shape]
         fill = dtype_encoding.fill_of(found.fillvalue, datatype)
         definition = _native.DatasetDefinition(datatype, list(found.shape), maxshape=limits, fill=fill)
-        made._writer.create_virtual(name, definition, [(source, name.replace("%", "%%"), None, place)])
+        writer.create_virtual(name, definition, [(source, name.replace("%", "%%"), None, place)])
 
 
 def _write_references(
-    made: NewFile, joined: Joined, name: str, found: Dataset, merged: references.MergedReferences, opened: Callable[[str], File], grows: bool
+    made: File, writer: Any, joined: Joined, name: str, found: Dataset, merged: references.MergedReferences, opened: Callable[[str], File], grows: bool
 ) -> None:
     series = joined.series.get(name)
     whole = list(found.shape) if series is None else list(series.whole)
@@ -141,8 +141,9 @@ def _write_references(
     extent = None if found._about["shape"] is None else whole
     fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found._file.path, name), found._about["datatype"]) if found._about["fill"] else None
     definition = _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks, fill=fill)
-    chosen = made._writer.create_dataset(name, definition)
-    target = NewDataset(made._writer, name, tuple(whole), found._about["datatype"], None if chosen is None else tuple(chosen))
+    writer.create_dataset(name, definition)
+    target = made[name]
+    assert isinstance(target, Dataset)
     if extent is None:
         return
     if series is None:
@@ -153,7 +154,7 @@ def _write_references(
     references.write(target, merged, name, parts, series.axis, series.axis is None)
 
 
-def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: references.MergedReferences) -> None:
+def _copy_attributes(made: File, writer: Any, joined: Joined, name: str, merged: references.MergedReferences) -> None:
     """The attributes that all files have in common, in the order of the first."""
     found = joined.objects[name]
     for key in found._file.attribute_names(found._number):
@@ -163,21 +164,21 @@ def _copy_attributes(made: NewFile, joined: Joined, name: str, merged: reference
         assert value is not None
         if key == "_Netcdf4Coordinates" and joined.how.new_dim is not None and name in joined.series:
             numbers = np.array([_new_number(joined), *np.atleast_1d(found.attrs[key])], "<i4")
-            new_attributes(made._writer, name)[key] = numbers
+            made[name].attrs[key] = numbers
         elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found):
-            made._writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
+            writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
         elif dtype_encoding.has_references(value.datatype):
             heap: list[bytes] = []
             elements = merged.of(found.attrs[key], found._file.path, name) if value.shape is not None else []
             data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
-            made._writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
+            writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
         elif dtype_encoding.uses_heap(value.datatype):
-            new_attributes(made._writer, name)[key] = value_of(value, found._file)
+            made[name].attrs[key] = value_of(value, found._file)
         else:
-            made._writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
+            writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
 
 
-def _write_declared(made: NewFile, joined: Joined) -> None:
+def _write_declared(writer: Any, joined: Joined) -> None:
     """The dimensions of netCDF classic files that no variable is named after, as the netCDF library writes them into HDF5."""
     for path, dimension in joined.declared.items():
         if path in joined.objects:
@@ -185,21 +186,21 @@ def _write_declared(made: NewFile, joined: Joined) -> None:
         extent = dimension.extent
         if path == joined.scale:
             extent = sum(next((series.lengths for series in joined.series.values()), [extent]))
-        made._writer.create_dataset(path, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [extent]))
-        _mark_as_scale(made, path, _NO_VARIABLE.format(extent))
+        writer.create_dataset(path, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [extent]))
+        _mark_as_scale(writer, path, _NO_VARIABLE.format(extent))
 
 
-def _mark_as_scale(made: NewFile, path: str, name: str) -> None:
-    made._writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
-    made._writer.set_attribute(path, "NAME", *fixed_text(name))
+def _mark_as_scale(writer: Any, path: str, name: str) -> None:
+    writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
+    writer.set_attribute(path, "NAME", *fixed_text(name))
 
 
-def _write_new_dimension(made: NewFile, joined: Joined, opened: Callable[[str], File]) -> None:
+def _write_new_dimension(made: File, writer: Any, joined: Joined, opened: Callable[[str], File]) -> None:
     """The scale of the new dimension, with a label for each file if there are labels."""
     name = f"/{joined.how.new_dim}"
     labels = joined.how.labels
     if labels is None:
-        made._writer.create_dataset(name, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [joined.count]))
+        writer.create_dataset(name, _native.DatasetDefinition(dtype_encoding.of_dtype(">f4"), [joined.count]))
         text = _NO_VARIABLE.format(joined.count)
     else:
         # An attribute of the netCDF library is an array of one value.
@@ -212,10 +213,10 @@ def _write_new_dimension(made: NewFile, joined: Joined, opened: Callable[[str], 
         data = np.array([str(value) for value in values], dtype=object) if is_text else np.asarray(values)
         made.create_dataset(name, data=data)
         text = str(joined.how.new_dim)
-    _mark_as_scale(made, name, text)
+    _mark_as_scale(writer, name, text)
     number = _new_number(joined)
     if number:
-        new_attributes(made._writer, name)["_Netcdf4Dimid"] = np.int32(number)
+        made[name].attrs["_Netcdf4Dimid"] = np.int32(number)
 
 
 def _new_number(joined: Joined) -> int:

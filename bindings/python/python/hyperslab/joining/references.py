@@ -14,7 +14,6 @@ from ..objects.dataset import Dataset
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection, canonical
-from ..writing.new_dataset import NewDataset
 
 #: Bytes of references that are copied at a time.
 _SLAB_BYTES = 8 << 20
@@ -123,7 +122,7 @@ def _moved_point(point: Sequence[int], before: int, series: Part | None) -> list
     return [coordinate + before if axis == series.axis else coordinate for axis, coordinate in enumerate(point)]
 
 
-def write(made: NewDataset, references: MergedReferences, name: str, sources: Iterable[tuple[File, int]], axis: int | None, is_new: bool) -> None:
+def write(made: Dataset, references: MergedReferences, name: str, sources: Iterable[tuple[File, int]], axis: int | None, is_new: bool) -> None:
     """Writes a dataset of references: those of each file from a place along `axis` on, or with `is_new` at an index of a new dimension."""
     for file, at in sources:
         found = file[name]

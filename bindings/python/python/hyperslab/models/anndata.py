@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from ..objects.filters import check_filters
 from ..objects.group import Group
 from ..tables.table import Table
 from ..values.empty import Empty
-from ..writing import new_file as writing
+from ..writing.new_file import create
 from . import anndata_elements, anndata_writing, sparse_rows
 
 if TYPE_CHECKING:
@@ -220,7 +219,7 @@ def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str,
     """
     options = {} if compression is None else {"compression": compression}
     check_filters(options)
-    with writing.NewFile(os.fsdecode(path), True, None, None, False, durable) as file:
+    with create(path, durable=durable) as file:
         anndata_writing.write_all(file, obs, var, X, layers or {}, options)
 
 

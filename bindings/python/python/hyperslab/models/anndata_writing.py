@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray
-from ..writing import new_file as writing
+from ..files.file import File
 
 #: Names by which data frames have their labels.
 _LABELS = "_index"
 
 
-def write_frame(file: writing.NewFile, path: str, frame: Any, options: dict[str, Any]) -> int:
+def write_frame(file: File, path: str, frame: Any, options: dict[str, Any]) -> int:
     """Writes a data frame, and returns its number of rows. Its labels are pandas' index, or else the first column of an Arrow table."""
     columns, labels = _columns(path, frame)
     group = file.create_group(path)
@@ -60,18 +60,18 @@ def _columns(path: str, frame: Any) -> tuple[dict[str, pa.ChunkedArray | pa.Arra
     return dict(zip(names, arrays, strict=True)), labels
 
 
-def _texts(file: writing.NewFile, path: str, values: list[Any], place: str) -> None:
+def _texts(file: File, path: str, values: list[Any], place: str) -> None:
     if any(not isinstance(value, str) for value in values):
         raise InvalidInputError(f"{place}: labels and texts must be text, without missing values")
     dataset = file.create_dataset(path, data=np.array(values, object), dtype=_TEXT)
     _encode(dataset, "string-array", "0.2.0")
 
 
-def _array(file: writing.NewFile, path: str, values: AnyArray, options: dict[str, Any]) -> None:
+def _array(file: File, path: str, values: AnyArray, options: dict[str, Any]) -> None:
     _encode(file.create_dataset(path, data=values, **(options if values.nbytes > 16384 else {})), "array", "0.2.0")
 
 
-def _column(file: writing.NewFile, path: str, values: pa.ChunkedArray | pa.Array, options: dict[str, Any]) -> None:
+def _column(file: File, path: str, values: pa.ChunkedArray | pa.Array, options: dict[str, Any]) -> None:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
@@ -96,7 +96,7 @@ def _column(file: writing.NewFile, path: str, values: pa.ChunkedArray | pa.Array
     return None
 
 
-def _categorical(file: writing.NewFile, path: str, array: Any, options: dict[str, Any]) -> None:
+def _categorical(file: File, path: str, array: Any, options: dict[str, Any]) -> None:
     group = file.create_group(path)
     _encode(group, "categorical", "0.2.0")
     group.attrs["ordered"] = np.bool_(array.type.ordered)
@@ -111,7 +111,7 @@ def _categorical(file: writing.NewFile, path: str, array: Any, options: dict[str
     return _array(file, f"{path}/categories", categories.to_numpy(zero_copy_only=False), options)
 
 
-def write_matrix(file: writing.NewFile, path: str, matrix: Any, options: dict[str, Any]) -> tuple[int, int]:
+def write_matrix(file: File, path: str, matrix: Any, options: dict[str, Any]) -> tuple[int, int]:
     """Writes a dense matrix, or one of SciPy as CSR or CSC, and returns its shape."""
     if type(matrix).__module__.partition(".")[0] == "scipy":
         kind = "csc" if getattr(matrix, "format", "") == "csc" else "csr"
@@ -129,7 +129,7 @@ def write_matrix(file: writing.NewFile, path: str, matrix: Any, options: dict[st
     return int(dense.shape[0]), int(dense.shape[1])
 
 
-def write_all(file: writing.NewFile, obs: Any, var: Any, matrix: Any, layers: Mapping[str, Any], options: dict[str, Any]) -> None:
+def write_all(file: File, obs: Any, var: Any, matrix: Any, layers: Mapping[str, Any], options: dict[str, Any]) -> None:
     """Writes the file of an AnnData. Extents that contradict each other are `InvalidInputError`."""
     _encode(file, "anndata", "0.1.0")
     shape = write_frame(file, "/obs", obs, options), write_frame(file, "/var", var, options)

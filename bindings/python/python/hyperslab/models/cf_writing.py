@@ -11,7 +11,9 @@ import numpy as np
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import Path
-from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
+from ..files.file import File
+from ..netcdf.writing import create_netcdf
+from ..objects.group import Group
 from ..values.netcdf_types import checked_name
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ _FEATURES = ("point", *_INSTANCES, *_OF_PROFILES)
 _REPRESENTATIONS = ("contiguous", "indexed")
 
 
-def create(path: Path, mode: str = "w", **options: Any) -> NewNetcdf:
+def create(path: Path, mode: str = "w", **options: Any) -> File:
     """Creates a netCDF-4 file that states CF's conventions.
 
     Args:
@@ -53,7 +55,7 @@ def create(path: Path, mode: str = "w", **options: Any) -> NewNetcdf:
 
 
 def write_observations(
-    target: NetcdfGroup | Path,
+    target: Group | Path,
     table: pa.Table,
     feature_type: str,
     *,
@@ -99,7 +101,7 @@ def write_observations(
     given = _Sampling(feature_type, instance, instance_columns, profile, profile_columns, coordinates, attrs or {}, representation, sample_dimension)
     given.check(table.column_names)
     columns = {name: _values(table[name], name) for name in table.column_names}
-    if isinstance(target, NetcdfGroup):
+    if isinstance(target, Group):
         _write(target, columns, given, options)
         return
     with create(target) as made:
@@ -166,18 +168,18 @@ class _Level:
     first: np.ndarray[Any, Any]
     owner: np.ndarray[Any, Any]
 
-    def write_index(self, group: NetcdfGroup, columns: Mapping[str, Any], dimension: str, owner: np.ndarray[Any, Any]) -> None:
+    def write_index(self, group: Group, columns: Mapping[str, Any], dimension: str, owner: np.ndarray[Any, Any]) -> None:
         """The number of the instance of each element along a dimension."""
         name = _free(f"{self.dimension}_index", columns)
         group.create_variable(name, [dimension], data=owner.astype("i8"), attrs={"instance_dimension": self.dimension}, fill_value=False)
 
-    def write_counts(self, group: NetcdfGroup, columns: Mapping[str, Any], sample_dimension: str) -> None:
+    def write_counts(self, group: Group, columns: Mapping[str, Any], sample_dimension: str) -> None:
         """The number of observations of each."""
         sizes = np.bincount(self.owner, minlength=len(self.first)).astype("i8")
         group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
 
 
-def _write(group: NetcdfGroup, columns: dict[str, np.ndarray[Any, Any]], given: _Sampling, options: dict[str, Any]) -> None:
+def _write(group: Group, columns: dict[str, np.ndarray[Any, Any]], given: _Sampling, options: dict[str, Any]) -> None:
     group.attrs["featureType"] = given.feature_type
     group.create_dimension(given.sample_dimension, len(next(iter(columns.values()), ())))
     once = [*given.of_instances, *given.of_profiles]
@@ -202,7 +204,7 @@ def _write(group: NetcdfGroup, columns: dict[str, np.ndarray[Any, Any]], given: 
 
 
 def _level(
-    group: NetcdfGroup,
+    group: Group,
     columns: Mapping[str, np.ndarray[Any, Any]],
     names: Sequence[str],
     feature: str,

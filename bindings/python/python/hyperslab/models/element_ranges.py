@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..netcdf.planning import PlannedView
+from ..netcdf.writing import view_of
 
 
 def checked_range(part: slice, count: int) -> tuple[int, int]:
@@ -72,15 +74,13 @@ def task_regions(target: Any, dims: Sequence[str], elements: str, like: str, opt
     Returns:
         The argument `regions` of `create_variable`; nothing if the plan does not divide the variable, or divides it along the elements.
     """
-    plan: Any = getattr(target, "_plan", None)
-    writers = getattr(plan, "_writers", None)
-    group = target._path.strip("/") if writers is not None else ""
-    if writers is None or dims[0] == elements or "regions" in options or options.get("data") is not None:
+    view = view_of(target)
+    along = view.task_regions(like) if isinstance(view, PlannedView) else None
+    if along is None or dims[0] == elements or "regions" in options or options.get("data") is not None:
         return {}
-    if "shape" not in options and any(target._contents.dimension(group, dim).size is None for dim in dims):
+    if "shape" not in options and any(view.dimension(dim).size is None for dim in dims):
         return {}
-    along = [plan.region(target.variables[like]._path, task)[0] for task in range(writers)]
-    return {"regions": [tuple(part if dim == elements else slice(None) for dim in dims) for part in along]}
+    return {"regions": [tuple(part if dim == elements else slice(None) for dim in dims) for part, *_ in along]}
 
 
 def _misfit(name: str, given: tuple[int, ...], over: Sequence[str], needed: str) -> InvalidInputError:

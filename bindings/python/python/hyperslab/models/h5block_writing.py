@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..backends.tasking import box
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray, Path
-from ..writing.parallel import Task, box
+from ..writing.parallel import Task
 from .step_parts import Box, Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan
 from .step_writer import StepWriter, begin, layout_of, of_task

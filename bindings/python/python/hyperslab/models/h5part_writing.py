@@ -107,7 +107,7 @@ def create(
         attrs: Attributes of the file.
         name, padding: Names of steps: `Step#0`; `padding=6` makes `Step#000000`.
         time_attribute: Name of the attribute with a step's time.
-        options: `chunks`, `compression`, `compression_opts`, `shuffle`, `fletcher32` of all arrays, as in `NewGroup.create_dataset`;
+        options: `chunks`, `compression`, `compression_opts`, `shuffle`, `fletcher32` of all arrays, as in `Group.create_dataset`;
             `durable`, `checksums`, `factor`, `alignment` of `WritePlan`.
 
     Returns:

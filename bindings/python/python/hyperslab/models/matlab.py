@@ -12,7 +12,7 @@ from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects.filters import check_filters
-from ..writing import new_file as writing
+from ..writing.new_file import begin
 from . import matlab_writing
 from .matlab_objects import Reader
 from .matlab_values import MatlabObject
@@ -90,8 +90,9 @@ def write(path: Path, variables: Mapping[str, Any], *, compression: Any = None, 
     """
     options = {} if compression is None else {"compression": compression}
     check_filters(options)
-    with writing.NewFile(os.fsdecode(path), True, None, None, False, durable, userblock_size=512, userblock=matlab_writing.header()) as file:
-        writer = matlab_writing.Writer(file, options)
+    creating = begin(os.fsdecode(path), True, durable=durable, userblock_size=512, userblock=matlab_writing.header())
+    with File(creating) as file:
+        writer = matlab_writing.Writer(file, creating.writer, options)
         for place, value in matlab_writing.variables(variables):
             writer.write(place, value)
 

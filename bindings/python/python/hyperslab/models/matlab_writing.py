@@ -12,9 +12,9 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray
+from ..files.file import File
 from ..values import dtype_encoding
 from ..values.new_references import NewReference
-from ..writing import new_file as writing
 from .matlab_values import CANONICAL_EMPTY, NUMBERS
 
 #: Longest name of a variable or field in MATLAB (`namelengthmax`).
@@ -48,8 +48,8 @@ def check_name(name: Any) -> str:
 class Writer:
     """Writes values into a file, each below a path."""
 
-    def __init__(self, file: writing.NewFile, options: dict[str, Any]) -> None:
-        self._file, self._options = file, options
+    def __init__(self, file: File, writer: Any, options: dict[str, Any]) -> None:
+        self._file, self._writer, self._options = file, writer, options
         self._referred = 0
         self._datatypes: dict[np.dtype[Any], dict[str, Any]] = {}
         #: The containers that are being written, from the outermost on.
@@ -86,11 +86,10 @@ class Writer:
             self._file.create_dataset(path, data=stored, **(self._options if stored.dtype.kind != "O" else {}))
         else:
             # A cell array may have a million of these: what create_dataset does for other values is left out.
-            writer = self._file._writer
-            writer.create_dataset(path, _native.DatasetDefinition(self._datatype(stored.dtype), list(stored.shape)))
-            writer.write(path, [0] * stored.ndim, list(stored.shape), stored.ctypes.data, stored.nbytes, [])
+            self._writer.create_dataset(path, _native.DatasetDefinition(self._datatype(stored.dtype), list(stored.shape)))
+            self._writer.write(path, [0] * stored.ndim, list(stored.shape), stored.ctypes.data, stored.nbytes, [])
         for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
-            self._file._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
+            self._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
 
     def _datatype(self, dtype: np.dtype[Any]) -> dict[str, Any]:
         """The described datatype of a dtype."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..backends.tasking import box
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray
-from ..writing.parallel import box
 from .step_parts import Box, Part, numbers
 
 #: Names that the standard allows for records, components and species.

@@ -230,7 +230,7 @@ def create(
         attrs: Attributes of the file: `{"author": "…"}`.
         encoding: `variable` writes the iteration without a group of its own, as openpmd-api does by variables; a file then has one iteration.
         version: Of the standard: `1.1.0` or `2.0.0`, which was not released yet in November 2026.
-        options: `chunks`, `compression`, `compression_opts`, `shuffle`, `fletcher32` of all arrays, as in `NewGroup.create_dataset`;
+        options: `chunks`, `compression`, `compression_opts`, `shuffle`, `fletcher32` of all arrays, as in `Group.create_dataset`;
             `durable`, `alignment`, `threads` of `hyperslab.create`; with `comm` those of `WritePlan`.
 
     Returns:

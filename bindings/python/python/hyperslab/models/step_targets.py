@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import mpi
 from ..base.errors import CancelledError, Error, InvalidInputError
-from ..writing.new_file import NewFile, NewGroup
+from ..files.file import File
+from ..objects.group import Group
 from ..writing.parallel import Task, WritePlan
 from .step_parts import StepPart, check_boxes, check_rows
 from .step_plan import StepPlan
@@ -42,7 +43,7 @@ class NoTarget:
         pass
 
 
-def _put(root: NewGroup, step: StepPart, storage: Mapping[str, Any], in_parts: bool) -> None:
+def _put(root: Group, step: StepPart, storage: Mapping[str, Any], in_parts: bool) -> None:
     """Writes a part of a step into a file, or into a task (`in_parts`)."""
     for path, attributes in step.groups.items():
         group = root.require_group(path)
@@ -64,7 +65,7 @@ def _put(root: NewGroup, step: StepPart, storage: Mapping[str, Any], in_parts: b
 class FileTarget:
     """A plain file of one process, which appears when it is closed."""
 
-    def __init__(self, file: NewFile, storage: Mapping[str, Any]) -> None:
+    def __init__(self, file: File, storage: Mapping[str, Any]) -> None:
         self._file, self._storage = file, storage
 
     def write(self, step: StepPart) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError
 from . import times as netcdf_times
-from .variables import Contents, NetcdfVariable
+from .variables import Contents, Variable
 
 
 def attributes(contents: Contents, group: str, name: str, dims: Iterable[str], coordinates: Any, cell_methods: Any, grid_mapping: str | None) -> dict[str, str]:
@@ -37,7 +37,7 @@ def attributes(contents: Contents, group: str, name: str, dims: Iterable[str], c
     return found
 
 
-def nearest(contents: Contents, group: str, name: str) -> NetcdfVariable | None:
+def nearest(contents: Contents, group: str, name: str) -> Variable | None:
     """The variable that a group calls so: its own, or one of a group above."""
     while True:
         made = contents.variables.get(f"{group}/{name}".strip("/"))
@@ -46,12 +46,12 @@ def nearest(contents: Contents, group: str, name: str) -> NetcdfVariable | None:
         group = group.rpartition("/")[0]
 
 
-def bounds_of(made: NetcdfVariable, name: str, bounds: Any) -> tuple[str, np.ndarray[Any, Any]]:
+def bounds_of(made: Variable, name: str, bounds: Any) -> tuple[str, np.ndarray[Any, Any]]:
     """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar are those of the
     variable."""
     values, what = bounds, f"bounds of variable {name!r}"
-    if made.times is not None and netcdf_times.is_time(values):
-        values, has_missing = made.times.counts(values, what)
+    if made.encoding is not None and netcdf_times.is_time(values):
+        values, has_missing = made.encoding.counts(values, what)
         if has_missing:
             raise InvalidInputError(f"{what}: a missing date")
     values = np.asarray(values)

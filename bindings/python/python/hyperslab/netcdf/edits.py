@@ -21,10 +21,10 @@ from ..objects.links import HardLink
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, fixed_text
-from .variables import Contents, NetcdfVariable
-from .writing import NO_COORDINATE, NO_VARIABLE, NetcdfGroup, storage_of
+from .dimension_scales import NO_VARIABLE, write_coordinates, write_scale
+from .variables import Contents, Variable
+from .view import NO_COORDINATE, NetcdfView, storage_of
 
-_NUMBER: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
 #: The beginning of the label of a dimension without a variable.
 _NO_VARIABLE = NO_VARIABLE.partition("{")[0]
 
@@ -63,7 +63,7 @@ class EditedContents(Contents):
             if own is not None and scales.plain(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE):
                 continue
             above, _, name = path.rpartition("/")
-            made = NetcdfVariable(writer, "/" + path, dataset.shape, dataset._about["datatype"], dataset.chunks)
+            made = Variable(writer, "/" + path, dataset._about["datatype"])
             if own is not None:
                 others = [by_number.get(int(number)) for number in np.ravel(dataset.attrs.get("_Netcdf4Coordinates", []))]
                 found = [own, *others[1:]] if others else [own]
@@ -102,7 +102,7 @@ class StoredDataset:
     """A dataset as HDF5 has it: that of a dimension without a variable is no object of a netCDF file."""
 
     def __init__(self, changes: Changes, path: str) -> None:
-        self._changes, self.name = changes, "/" + path.strip("/")
+        self._changes, self._backend, self.name = changes, changes, "/" + path.strip("/")
 
     @property
     def _file(self) -> _native.File:
@@ -139,10 +139,10 @@ class EditedWriter:
         """Commits a datatype."""
         self.changes.make(lambda editor: editor.create_datatype(path, datatype))
 
-    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> list[int] | None:
-        """Creates a dataset; returns its chunk shape."""
+    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> None:
+        """Creates a dataset."""
         self.create_group(path.rpartition("/")[0])
-        return self.changes.make(lambda editor: editor.create_dataset(path, definition, True))
+        self.changes.make(lambda editor: editor.create_dataset(path, definition, True))
 
     def set_attribute(self, path: str, name: str, shape: Any, datatype: dict[str, Any], value: bytes, heap: Any) -> None:
         """Sets an attribute."""
@@ -158,51 +158,42 @@ class EditedWriter:
         return list(StoredDataset(self.changes, path).shape)
 
 
-class EditedNetcdfGroup(NetcdfGroup):
-    """Creates netCDF's definitions in one group of an existing file."""
+class EditedView(NetcdfView):
+    """What netCDF sees of a group of an existing file, whose definitions are changed at once."""
 
-    _writer: Any
-    _contents: EditedContents
+    contents: EditedContents
 
     def __init__(self, group: Any) -> None:
         changes: Changes = group._changes
-        self._root, self._changes = group.file, changes
         known = changes.netcdf
         if known is None or known.edits != changes.edits:
             known = changes.netcdf = EditedContents(changes)
-        NetcdfGroup.__init__(self, EditedWriter(changes), group.name)
-        self._contents = known
+        super().__init__(group, EditedWriter(changes), known)
 
     def settled(self) -> None:
         """The definitions are those of the file again."""
-        self._contents.edits = self._changes.edits
+        self.contents.edits = self._changes.edits
 
     def _number(self, path: str) -> int:
-        return self._contents.next_number()
-
-    def _make_group(self, path: str, track_order: bool | None = None) -> Any:
-        self._writer.create_group(path)
-
-    def _register(self, member: Any) -> None:
-        """The file has it."""
+        return self.contents.next_number()
 
     def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
         path = self._place(name, "dimension")
-        if path in self._contents.dimensions or path in self._contents.variables:
+        if path in self.contents.dimensions or path in self.contents.variables:
             return super().create_dimension(name, size)  # the error
         if self._changes.raw.exists("/" + path):
             raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
-        if not self._contents.dimensions and not self._contents.variables and "_NCProperties" not in raw_file(self._changes).attrs:
+        if not self.contents.dimensions and not self.contents.variables and "_NCProperties" not in raw_file(self._changes).attrs:
             self._writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
         made = super().create_dimension(name, size)
-        self._scale(made)
+        write_scale(self.contents, self._writer, made)
         return made
 
     def _new_variable(
         self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
-    ) -> NetcdfVariable:
+    ) -> Variable:
         storage_of(options, sizes)
-        own = self._contents.dimensions.get(path)
+        own = self.contents.dimensions.get(path)
         if own is None and self._changes.raw.exists("/" + path):
             raise InvalidInputError(f"there is an object of the name {path!r} already", self._changes.path)
         #: Variables, with their axes, that have the dimension whose variable comes now.
@@ -215,20 +206,27 @@ class EditedNetcdfGroup(NetcdfGroup):
 
     def _users_of(self, dimension: NetcdfDimension) -> list[tuple[str, int]]:
         return [
-            (variable._path, axis)
-            for variable in self._contents.variables.values()
+            (variable.path, axis)
+            for variable in self.contents.variables.values()
             for axis, found in enumerate(variable.found)
-            if found is dimension and not scales.is_scale(self._stored(variable._path))
+            if found is dimension and not scales.is_scale(self._stored(variable.path))
         ]
 
-    def _fill_variable(self, made: NetcdfVariable, data: Any) -> None:
+    def _known(self, made: Variable) -> Variable:
+        """The file has it."""
+        return made
+
+    def _declared(self, made: Variable) -> None:
+        """Its dimensions are attached at once."""
+
+    def _fill_variable(self, made: Variable, data: Any) -> None:
         if made.type is not None:
-            data = made.type.checked(data, f"variable {made.name!r}")
-        self._root[made._path][...] = np.ma.filled(data, made._fill) if np.ma.isMaskedArray(data) else data
+            data = made.type.checked(data, f"variable {made.path!r}")
+        self.dataset(made)[...] = np.ma.filled(data, made.fill) if np.ma.isMaskedArray(data) else data
 
     def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
         path = self._place(name, "variable")
-        there = set(self._contents.variables)
+        there = set(self.contents.variables)
         try:
             made = super().create_variable(name, dims, dtype, data, **options)
             self._joined(made)
@@ -237,29 +235,28 @@ class EditedNetcdfGroup(NetcdfGroup):
             raise
         return made
 
-    def _joined(self, made: NetcdfVariable) -> None:
+    def _joined(self, made: Variable) -> None:
         """Connects a new variable with its dimensions, and the users of its dimension with it."""
-        path = next(path for path, variable in self._contents.variables.items() if variable is made)
-        dataset, own = self._stored(made._path), self._contents.dimensions.get(path)
+        path = next(path for path, variable in self.contents.variables.items() if variable is made)
+        dataset, own = self._stored(made.path), self.contents.dimensions.get(path)
         if own is not None and made.found[:1] == (own,):
-            self._scale(own)
+            write_scale(self.contents, self._writer, own)
             for variable, axis in self._users:
                 scales.connect(self._stored(variable), axis, dataset)
             if len(made.found) > 1:
-                numbers = np.array([dim.number for dim in made.found], "<i4")
-                self._writer.set_attribute(made._path, "_Netcdf4Coordinates", [len(numbers)], _NUMBER, numbers.tobytes(), [])
+                write_coordinates(self._writer, made.path, made.found)
             return
         for axis, dim in enumerate(made.found):
             scales.connect(dataset, axis, self._stored(dim.path))
 
     def _undone(self, path: str, there: set[str]) -> None:
         """Removes a variable that could not be created whole, and gives its dimension back."""
-        made = self._contents.variables.get(path)
+        made = self.contents.variables.get(path)
         if path in there or not (made is not None or hasattr(self, "_users")):
             return
-        self._contents.variables.pop(path, None)
-        own = self._contents.dimensions.get(path)
-        stored = "/" + path if made is None else made._path
+        self.contents.variables.pop(path, None)
+        own = self.contents.dimensions.get(path)
+        stored = "/" + path if made is None else made.path
         dataset = self._stored(stored)
         if made is not None:
             attached = scales.attached(dataset)
@@ -269,7 +266,7 @@ class EditedNetcdfGroup(NetcdfGroup):
         if self._changes.raw.exists(stored) and (made is not None or own is None):
             self._changes.remove(stored)
         if own is not None and not self._changes.raw.exists("/" + path):
-            self._scale(own)
+            write_scale(self.contents, self._writer, own)
             for variable, axis in self._users:
                 scales.connect(self._stored(variable), axis, self._stored(path))
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path
+from ..files.file import File
 from ..values.batch_reader import BatchReader
 from ..values.netcdf_types import DEFAULT_FILLS
-from .writing import NewNetcdf, create_netcdf
+from .writing import create_netcdf, view_of
 
 #: The dimension of the rows.
 DIMENSION = "row"
@@ -64,7 +65,7 @@ def write_rows(
 class _Column:
     """A column and its variable."""
 
-    def __init__(self, file: NewNetcdf, field: pa.Field) -> None:
+    def __init__(self, file: File, field: pa.Field) -> None:
         self._name, self._type = field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         self._is_text = pa.types.is_string(self._type) or pa.types.is_large_string(self._type) or pa.types.is_string_view(self._type)
         self._is_time = pa.types.is_timestamp(self._type) or pa.types.is_date(self._type) or pa.types.is_duration(self._type)
@@ -88,6 +89,7 @@ class _Column:
         self._dtype = None if self._is_text or self._is_time else np.dtype(dtype)
         # Without a fill value, as long as there are no nulls: 255 of `u1` is a value.
         self._variable = file.create_variable(self._name, (DIMENSION,), dtype, fill_value=None if self._is_text or self._is_time else False)
+        self._definition = view_of(file).variables[self._name]
         if pa.types.is_timestamp(self._type) and self._type.tz is not None:
             self._variable.attrs["time_zone"] = self._type.tz  # the counts are in UTC in any zone
         self._has_nulls = self._has_fill = False
@@ -127,7 +129,7 @@ class _Column:
             raise InvalidInputError(f"column {self._name!r} contains {fill}, which readers of netCDF take for a missing value: change it, or export as h5")
         if missing is None:
             return numbers
-        self._variable._declare_fill(fill)
+        self._definition.declare_fill(fill)
         return np.ma.masked_array(numbers, missing)
 
     def _float(self, given: decimal.Decimal) -> float:

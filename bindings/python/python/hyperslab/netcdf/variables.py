@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
+from .. import _native
+from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..objects.attributes import Attributes, attribute_name
-from ..objects.netcdf4_names import AttributeNames
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
-from ..writing.new_attributes import WriterAttributes
-from ..writing.new_file import NewDataset
 from . import growth as netcdf_growth
 from . import times as netcdf_times
 
 _RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 
 
+class PathAttributes:
+    """The attributes of an object at a path of what writes a file, or plans it: where `NetcdfAttributes` puts them."""
+
+    is_fixed = False
+    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+
+    def __init__(self, writer: Any, path: str) -> None:
+        self._writer, self._path = writer, path
+
+    def place(self) -> tuple[str | None, str]:
+        return None, self._path
+
+    def check(self) -> None:
+        """They can be changed."""
+
+    def names(self) -> list[str]:
+        names: list[str] = self._writer.attribute_names(self._path)
+        return names
+
+    def get(self, name: str) -> _native.AttributeValue | None:
+        found: _native.AttributeValue | None = self._writer.attribute(self._path, name)
+        return found
+
+    def value(self, found: _native.AttributeValue) -> Any:
+        raise UnsupportedError("the value of an attribute by the path of its object")
+
+    def heap(self) -> list[bytes]:
+        return []
+
+    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+        self._writer.set_attribute(self._path, name, shape, datatype, raw, heap)
+
+    def delete(self, name: str) -> None:
+        self._writer.remove_attribute(self._path, name)
+
+
 class NetcdfAttributes(Attributes):
     """The attributes of a netCDF group or variable, as netCDF4-python stores them: ASCII text and bytes are characters
     (NC_CHAR), other text and lists of text are strings (NC_STRING), numbers have one dimension."""
-
-    def __init__(self, writer: Any, path: str) -> None:
-        super().__init__(WriterAttributes(writer, path))
 
     def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
         """Sets an attribute, or replaces it.
@@ -49,7 +82,7 @@ class NetcdfAttributes(Attributes):
             raise InvalidInputError(f"{what} is netCDF's own" + (": give fill_value=" if name == "_FillValue" else ""))
         if shape is not None:
             raise UnsupportedError(f"{what} with a shape: netCDF has attributes of one dimension")
-        self._put(name, data, dtype, what)
+        self.put(name, data, dtype, what)
 
     def modify(self, name: str | bytes, value: Any) -> None:
         """Sets an attribute, whose type and length become those of the value.
@@ -63,7 +96,18 @@ class NetcdfAttributes(Attributes):
         """
         self.create(name, value)
 
-    def _put(self, name: str, value: Any, dtype: Any, what: str) -> None:
+    def put(self, name: str, value: Any, dtype: Any, what: str) -> None:
+        """Sets an attribute, also one of netCDF's own.
+
+        Args:
+            name: Name of the attribute.
+            value: Its value.
+            dtype: Its type, as in `create`.
+            what: What an error calls it.
+
+        Example:
+            >>> v.attrs.put("_FillValue", -1, "i4", "attribute '_FillValue'")
+        """
         if isinstance(value, (str, bytes)) and dtype is not str:
             text = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
             if isinstance(value, bytes) or text.isascii():
@@ -86,7 +130,7 @@ class Contents:
 
     def __init__(self) -> None:
         self.dimensions: dict[str, NetcdfDimension] = {}
-        self.variables: dict[str, NetcdfVariable] = {}
+        self.variables: dict[str, Variable] = {}
         self.types: dict[str, NetcdfType] = {}
 
     def length(self, dimension: NetcdfDimension) -> int:
@@ -108,84 +152,87 @@ class Contents:
             above = above.rpartition("/")[0]
 
 
-class NetcdfVariable(AttributeNames, NewDataset):
-    """A variable that is being written. Masked values become its fill value, dates become counts."""
+class Variable(Notes):
+    """A variable that was created here: what its dataset does not say. Masked values become its fill value, dates become counts."""
 
-    _attributes = NetcdfAttributes
-    #: Names of its dimensions.
-    dims: tuple[str, ...] = ()
-    #: The dimensions, with those of groups above.
-    found: tuple[NetcdfDimension, ...] = ()
-    #: How dates are stored.
-    times: netcdf_times.TimeEncoding | None = None
-    #: The type that the file defines.
-    type: NetcdfType | None = None
-    #: The file's variables, by which dimensions without limit have a length; `None` of a plan or a task.
-    contents: Contents | None = None
-    #: Whether readers know the fill value: by its attribute, or because it is netCDF's default.
-    _fill_is_known = True
+    def __init__(self, writer: Any, path: str, datatype: dict[str, Any]) -> None:
+        super().__init__(None, None)
+        #: The path of its dataset, and the datatype there.
+        self.path, self.datatype = path, datatype
+        self._writer = writer
+        #: Names of its dimensions, and the dimensions, with those of groups above.
+        self.dims: tuple[str, ...] = ()
+        self.found: tuple[NetcdfDimension, ...] = ()
+        #: How dates are stored.
+        self.encoding: netcdf_times.TimeEncoding | None = None
+        #: The type that the file defines.
+        self.type: NetcdfType | None = None
+        #: The file's variables, by which dimensions without limit have a length; `None` of a plan or a task.
+        self.contents: Contents | None = None
+        #: Whether readers know the fill value: by its attribute, or because it is netCDF's default.
+        self.fill_is_known = True
 
     @property
-    def dimensions(self) -> tuple[str, ...]:
-        """Names of its dimensions."""
-        return self.dims
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+        return tuple(self._writer.shape(self.path) or ())
 
-    def append(self, values: Any, axis: int = 0) -> None:
-        """Appends values along a dimension without limit.
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of stored values."""
+        return dtype_encoding.numpy_dtype(self.datatype)
 
-        Args:
-            values: The values. Their other extents are those of the variable.
-            axis: The dimension.
+    @property
+    def attrs(self) -> NetcdfAttributes:
+        """The attributes."""
+        return NetcdfAttributes(PathAttributes(self._writer, self.path))
 
-        Example:
-            >>> v.append(np.zeros((10, 3)))
-        """
-        super().append(self._encoded(values), axis)
-
-    def __setitem__(self, key: Any, values: Any) -> None:
-        values = self._encoded(values)
-        if self._fill is None:
-            refuse_masked(values, f"variable {self.name!r}")
-        before = self.shape
-        self._grow(key, values)
+    def write(self, dataset: Any, key: Any, values: Any) -> None:
+        """Writes a selection. Along dimensions without limit the variable grows as in netCDF4-python."""
+        what = f"variable {self.path!r}"
+        values = self.prepared(values)
+        if self.fill is None:
+            refuse_masked(values, what)
+        before = dataset.shape
+        self._grow(dataset, key, values)
         try:
-            super().__setitem__(key, values if self.type is None else self.type.checked(values, f"variable {self.name!r}"))
+            dataset.write_stored(key, self.filled(dataset, values if self.type is None else self.type.checked(values, what)))
         except BaseException:
-            if self.shape != before:
-                self.resize(before)
+            if dataset.shape != before:
+                dataset.resize(before)
             raise
 
-    def _grow(self, key: Any, values: Any) -> None:
+    def _grow(self, dataset: Any, key: Any, values: Any) -> None:
         if self.contents is None or all(dim.size is not None for dim in self.found):
             return
         lengths = [self.contents.length(dim) if dim.size is None else None for dim in self.found]
         given = (len(values),) if self.type is not None and isinstance(values, list) else np.shape(values)
-        if (shape := netcdf_growth.grown(key, given, self.shape, lengths)) is not None:
-            self.resize(shape)
+        if (shape := netcdf_growth.grown(key, given, dataset.shape, lengths)) is not None:
+            dataset.resize(shape)
 
-    def _encoded(self, values: Any) -> Any:
+    def prepared(self, values: Any) -> Any:
+        """Values as they are stored: dates and durations are counts."""
         if not netcdf_times.is_time(values):
             return values
-        if self.times is None:
-            raise UnsupportedError(f'dates or durations in variable {self.name!r}, which has none: create it with dtype="datetime64[s]", or with units=')
-        counts, missing = self.times.counts(values, f"variable {self.name!r}")
+        what = f"variable {self.path!r}"
+        if self.encoding is None:
+            raise UnsupportedError(f'dates or durations in {what}, which has none: create it with dtype="datetime64[s]", or with units=')
+        counts, missing = self.encoding.counts(values, what)
         if missing:
             self.show_fill()
         return counts
 
-    def _declare_fill(self, value: Any) -> None:
+    def declare_fill(self, value: Any) -> None:
         """Makes a value the fill value of a variable that was created without one; elements that exist stay as they are."""
-        if self._fill is None:
-            self._fill, self._fill_is_known = value, False
+        if self.fill is None:
+            self.fill, self.fill_is_known = value, False
             self.show_fill()
 
     def show_fill(self) -> None:
         """Sets `_FillValue`, so that readers recognize missing values."""
-        if not self._fill_is_known:
-            NetcdfAttributes(self._writer, self._path)._put(
-                "_FillValue", np.array([self._fill], dtype_encoding.numpy_dtype(self._datatype)), None, "attribute '_FillValue'"
-            )
-            self._fill_is_known = True
+        if not self.fill_is_known:
+            self.attrs.put("_FillValue", np.array([self.fill], self.dtype), None, "attribute '_FillValue'")
+            self.fill_is_known = True
 
 
 def refuse_masked(values: Any, what: str) -> None:

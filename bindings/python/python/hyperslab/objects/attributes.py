@@ -17,7 +17,7 @@ from ..values.empty import Empty as Empty
 from . import reading
 
 
-def value_of(found: _native.AttributeValue, file: _native.File | _native.Writer) -> AttributeValue:
+def value_of(found: _native.AttributeValue, file: _native.File) -> AttributeValue:
     """The value of an attribute."""
     shape, datatype = found.shape, found.datatype
     if shape is None:

@@ -74,22 +74,22 @@ class Dataset(DatasetChanges):
         return len(self.shape)
 
     @property
-    def size(self) -> int:
-        """Number of elements."""
-        return 0 if self._about["shape"] is None else int(np.prod(self.shape, dtype=object))
+    def size(self) -> int | None:
+        """Number of elements; `None` of a null dataspace, as in h5py."""
+        return None if self._about["shape"] is None else int(np.prod(self.shape, dtype=object))
 
     @property
     def nbytes(self) -> int:
         """The bytes of all values in memory, without variable-length data."""
-        return self.size * self.dtype.itemsize
+        return (self.size or 0) * self.dtype.itemsize
 
     @property
     def compression_ratio(self) -> float | None:
         """The size of the values divided by their size in the file; `None` without filters or values."""
-        if not self.filters or self.refusal:
+        if not self.filters or self.refusal or not self._backend.is_complete:
             return None
         stored = self.stored_bytes
-        return float(self.size * self._about["datatype"]["size"] / stored) if stored else None
+        return float((self.size or 0) * self._about["datatype"]["size"] / stored) if stored else None
 
     @property
     def fillvalue(self) -> Elements:
@@ -98,7 +98,7 @@ class Dataset(DatasetChanges):
         if not self._about["fill"] and datatype["size"] > MAX_UNSTORED_FILL_BYTES:
             raise LimitExceededError(f"a fill value of {datatype['size']:,} zeros, which the file does not store", self._file.path, self.name)
         raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
-        return tagged_dtypes.tag(reading.convert(raw, datatype, (), _native.fill_heap(self._file, self._number), self._file), self.dtype)[()]
+        return tagged_dtypes.tag(reading.convert(raw, datatype, (), self._file.fill_heap(self._number), self._file), self.dtype)[()]
 
     def _dimensions(self) -> list[tuple[str | None, int | None]]:
         """Name of each dimension, and the number of the object that holds its coordinates."""
@@ -137,7 +137,7 @@ class Dataset(DatasetChanges):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
-            raise TypeError("a scalar dataset cannot be iterated over")
+            raise InvalidTypeError("a scalar dataset cannot be iterated over", self._file.path, self.name)
         return (self[i] for i in range(self.shape[0]))
 
     @kept
@@ -196,7 +196,7 @@ class Dataset(DatasetChanges):
             TypeError: The dataset has no dimensions.
         """
         if not self.shape:
-            raise TypeError("a scalar dataset has no length")
+            raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.name)
         return self.shape[0]
 
     def astype(self, dtype: Any) -> ConvertedView | Dataset:

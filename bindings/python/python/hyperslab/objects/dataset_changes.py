@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from typing import Any
 
-import numpy as np
-
+from ..backends.backend import Notes
 from ..base.errors import Error, InvalidInputError, InvalidTypeError
-from ..values import compounds, dtype_encoding, indexing_keys
+from ..values import compounds
+from ..values.encoded import encode
 from . import scales, stored_references
+from .netcdf4_names import AttributeNames
 from .stored_properties import StoredProperties
-from .string_padding import pad
 from .value_changes import ValueChanges
 
 
-class DatasetChanges(ValueChanges, StoredProperties):
+class DatasetChanges(ValueChanges, AttributeNames, StoredProperties):
     """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     _shape: Any
+    dims: Any
 
     def __setitem__(self, key: Any, values: Any) -> None:
         """Writes a selection: slices, indexes, lists of indexes and masks, as in h5py. Names of fields in the key (`d["a", 0:3]`)
         restrict it to these fields; other fields keep their values."""
         with self._changes.lock:
-            self._write(key, values)
+            notes = self._notes
+            if notes is None:
+                self.write_stored(key, values)
+            else:
+                notes.write(self, key, values)
 
     def _filename(self) -> str | None:
         return self._changes.path
@@ -37,9 +41,22 @@ class DatasetChanges(ValueChanges, StoredProperties):
         found: dict[str, Any] = self._about["datatype"]
         return found
 
+    def _prepared(self, values: Any) -> Any:
+        notes = self._notes
+        return values if notes is None else notes.prepared(values)
+
+    @property
+    def dimensions(self) -> tuple[str | None, ...]:
+        """Names of the dimensions, by netCDF4-python's name; not of a file that is open for reading."""
+        if self._backend.is_fixed:
+            raise AttributeError("netCDF4-python's name of the dimensions in a file that is open for reading")
+        dims: tuple[str | None, ...] = self.dims
+        return dims
+
     def _check_resizable(self) -> None:
-        if self._about["chunks"] is None:
-            raise InvalidTypeError("only chunked datasets can be resized", self._changes.path, self.name)
+        if self._about["chunks"] is None and not self._backend.is_shared:
+            hint = "only datasets in chunks can be resized, create it with maxshape= or chunks="
+            raise InvalidTypeError(f"{self.name} cannot grow or shrink: {hint}", self._changes.path, self.name)
 
     def _resize(self, shape: list[int]) -> None:
         number = self._own_number()
@@ -108,87 +125,33 @@ class DatasetChanges(ValueChanges, StoredProperties):
         with self._changes.lock:
             scales.set_label(self, axis, label)
 
-    def _write(self, key: Any, values: Any) -> None:
+    def write_stored(self, key: Any, values: Any) -> None:
+        """Writes values as they are stored: times are counts, and no value is masked.
+
+        Args:
+            key: The selection, as in `dataset[key] = values`.
+            values: The values.
+
+        Example:
+            >>> f["time"].write_stored(0, 86400)
+        """
         about = self._about
         if about["shape"] is None:
             raise InvalidInputError("a dataset with a null dataspace has no elements", self._changes.path, self.name)
         key, names = compounds.selected(key)
-        datatype = _writable(about["datatype"])
-        selected = indexing_keys.select(key, tuple(about["shape"]))
-        inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
-        heap = stored_references.values_of(self)
-        parts: compounds.Parts = None
         try:
-            if dtype_encoding.has_fields(datatype):
-                data, parts = dtype_encoding.stored_fields(values, datatype, heap, names)
-            elif names:
-                raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
-            else:
-                data = dtype_encoding.stored(values, datatype, heap)
+            encoded = encode(key, names, values, tuple(about["shape"]), _writable(about["datatype"]), stored_references.values_of(self))
         except Error as error:
             if error.file is None:
                 error.file, error.object = self._changes.path, self.name
             raise
-        size = int(datatype["size"])
-        # A wrong shape is found before anything is stored.
-        fitted = broadcast(data, selected.shape, inner, values)
-        if 0 in selected.box or 0 in selected.shape:
-            return
-        if None in (about.get("maxshape") or ()):
-            self._lengthen(tuple(about["shape"]))
-        is_box = selected.mask is None and all(isinstance(axis, tuple) and axis[2] == 1 for axis in selected.axes)
-        if is_box and datatype["class"] in _PLAIN:
-            number = self._own_number()
-            box = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box], fitted.tobytes()
-            self._changes.make(lambda editor: editor.write(number, *box))
-            return
-        stored = data.tobytes()
-        if dtype_encoding.uses_heap(datatype) or dtype_encoding.has_references(datatype):
-            stored = self._changes.make(lambda editor: editor.store_values(datatype, stored, heap))
-            data = np.frombuffer(stored, data.dtype).reshape(data.shape)
-        # One row of bytes for each element.
-        raw = np.frombuffer(broadcast(data, selected.shape, inner, values).tobytes(), np.uint8).copy().reshape(-1, size)
-        pad(raw.reshape(-1), datatype)
-        if is_box:
-            start, count = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box]
-            self._put(start, count, raw if parts is None else self._merged(start, count, None, raw, parts))
-            return
-        extents = [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)]
-        rows = raw if selected.mask is not None else raw.reshape([*extents, size])
-        for piece in indexing_keys.pieces(selected, size):
-            start, count = [int(at) for at in piece.start], [int(n) for n in piece.extent]
-            self._put(start, count, self._merged(start, count, piece.numbers, rows[piece.values].reshape(-1, size), parts))
+        if not encoded.is_empty:
+            self._changes.put(self, encoded)
 
-    def _lengthen(self, shape: tuple[int, ...]) -> None:
-        """Gives the dataset the shape that it shows. A netCDF variable shows its dimensions without limit as long as they are in the file, and may be
-        stored with fewer rows."""
-        if self._file.format != "netcdf4":
-            return
-        stored = self._changes.raw.describe(self._number, self.name)["shape"]
-        if tuple(stored) != shape:
-            number = self._own_number()
-            self._changes.make(lambda editor: editor.resize(number, list(shape)))
-
-    def _merged(
-        self, start: list[int], count: list[int], numbers: np.ndarray[Any, Any] | None, raw: np.ndarray[Any, Any], parts: compounds.Parts
-    ) -> np.ndarray[Any, Any]:
-        """The elements of a box as they are, with some of them, or parts of them, replaced."""
-        size = raw.shape[1]
-        box = np.empty((math.prod(count), size), np.uint8)
-        self._file.read_into(self._number, [(at, n, 1) for at, n in zip(start, count, strict=True)], box.ctypes.data, box.nbytes)
-        chosen: Any = slice(None) if numbers is None else numbers
-        for offset, length in [(0, size)] if parts is None else parts:
-            box[chosen, offset : offset + length] = raw[:, offset : offset + length]
-        return box
-
-    def _put(self, start: list[int], count: list[int], raw: np.ndarray[Any, Any]) -> None:
-        data = raw.tobytes()
-        number = self._own_number()
-        self._changes.make(lambda editor: editor.write(number, start, count, data))
-
-
-#: Classes of datatypes whose elements are stored as numpy has them.
-_PLAIN = ("integer", "float", "enum")
+    @property
+    def _notes(self) -> Notes | None:
+        """What is known of the dataset if it was created since the file was opened."""
+        return self._backend.notes.get(self._number)
 
 
 def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
@@ -196,14 +159,3 @@ def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
     if datatype["class"] == "bitfield":
         return {"class": "integer", "size": datatype["size"], "signed": False, "order": datatype["order"]}
     return datatype
-
-
-def broadcast(data: np.ndarray[Any, Any], shape: tuple[int, ...], inner: tuple[int, ...], values: Any) -> np.ndarray[Any, Any]:
-    """Values for a selection of `shape`: as in numpy, they may have more dimensions of extent 1."""
-    target = shape + inner
-    while data.ndim > len(target) and data.shape[0] == 1:
-        data = data[0]
-    try:
-        return np.broadcast_to(data, target)
-    except ValueError:
-        raise InvalidTypeError(f"values of shape {np.shape(values)} for a selection of shape {shape}") from None

@@ -14,6 +14,7 @@ from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
 from ..values.empty import Empty
 from . import filters
+from .datatype import Datatype
 
 #: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
 _HARMLESS = {"rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "allow_unknown_filter", "dapl"}
@@ -45,9 +46,12 @@ class Stated:
 
 def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
     """What shape, dtype and values say of a dataset."""
+    if isinstance(dtype, Datatype):
+        dtype = DescribedType(dtype._about["datatype"])
+    elif type(dtype).__name__ == "Datatype" and type(dtype).__module__.startswith("h5py"):
+        dtype = dtype.dtype
     if isinstance(dtype, DescribedType):
         return _described(shape, dtype, data)
-    dtype = getattr(dtype, "dtype", dtype) if type(dtype).__name__ in ("Datatype", "NewDatatype") else dtype
     empty = isinstance(data, Empty)
     if empty:
         dtype, data = dtype or data.dtype, None
@@ -201,8 +205,9 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
         found[name] = getattr(other, name, None)
-    about = getattr(other, "_about", None)
-    described = about() if callable(about) else about
+    described = getattr(other, "_about", None)
+    if described is not None:
+        found["compression"], found["compression_opts"] = filters.compression_of([(number, values) for number, _, values in described["filters"]])
     if other.shape is None or (described is not None and described["shape"] is None):
         found.update(shape=None, data=Empty(other.dtype))
     elif other.maxshape != other.shape:
@@ -211,8 +216,8 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
         is_text = isinstance(found["fillvalue"], (str, bytes))
         if (other.dtype.kind == "O" and not is_text) or (described is None and not _has_fill(other)):
             found["fillvalue"] = None
-    elif getattr(other, "_times", None) is not None:
-        found.update(dtype=other._times, fillvalue=other._fill)
+    elif (notes := other._notes) is not None and notes.times is not None:
+        found.update(dtype=notes.times, fillvalue=notes.fill)
     else:
         datatype, fill = described["datatype"], described["fill"]
         found["dtype"] = DescribedType(datatype)

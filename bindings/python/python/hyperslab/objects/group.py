@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _native
 from ..base.errors import NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..values.new_references import NewReference
 from ..values.references import Reference
 from . import tree
 from .dataset import Dataset
@@ -106,7 +107,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             return HardLink()  # the root group, or this one
         above, name = ("/" if path.startswith("/") else self.name.rstrip("/") + "/") + "/".join(parts[:-1]), parts[-1]
         file, number = self._file.find(above)
-        link = _native.link(file, number, name)
+        link = file.link(number, name)
         if link is None:
             raise ObjectNotFoundError("there is no link of this name", file.path, absolute)
         kind, target, other = link
@@ -216,7 +217,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             return iter(list(self._visited_paths()))
 
     def _visited_paths(self) -> Iterator[str]:
-        visit = _native.Visit(self._file, self._number, self.name)
+        visit = self._file.visit(self._number, self.name)
         while paths := visit.paths():
             yield from paths
 
@@ -252,7 +253,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             yield from ((path, self[path]) for path in self._below_paths())
             return
         file, above = self._file, self.name.rstrip("/") + "/"
-        visit = _native.Visit(file, self._number, self.name)
+        visit = file.visit(self._number, self.name)
         while found := visit.objects():
             for path, number, about in found:
                 yield path, self._object(file, number, above + path, about)
@@ -303,6 +304,8 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
     def __getitem__(self, path: str | bytes | Reference) -> Member:
         if isinstance(path, Reference):
             return self._dereferenced(path)
+        if isinstance(path, NewReference):
+            path = path.path
         absolute = self._absolute(path_text(path))
         if self._backend.is_fixed:
             return self._found(absolute)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
+from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding, times
 from . import definition, stored_references
+from .copying import CopyOptions, copy_object
 from .creation import Creation
 from .dataset import Dataset
 from .datatype import Datatype
@@ -49,9 +51,10 @@ class GroupChanges(Creation, NetcdfDefinitions):
         Example:
             >>> f.create_group("run/1")
         """
+        name = self._backend.group_path(name)
         path = self._below(name)
         with self._changes.lock:
-            self._changes.make(lambda editor: editor.create_group(path, bool(track_order)))
+            self._changes.make(lambda editor: editor.create_group(path, track_order))
             return self[path]
 
     def _filename(self) -> str | None:
@@ -69,22 +72,35 @@ class GroupChanges(Creation, NetcdfDefinitions):
     def _is_dataset(self, member: Any) -> bool:
         return isinstance(member, Dataset)
 
+    def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+        return self._changes.own_options(given, shape)
+
     def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Any:
         """If the values cannot be written, nothing is created."""
+        changes, data = self._changes, asked.data
+        if changes.create_given(path, asked, track_order):
+            return self[path]
+        asked, place = changes.placed(asked, options)
         stated = asked.stated()
-        _, fill = definition.fill(stated, asked.fillvalue, stored_references.values_of(self))
+        fillvalue, fill = definition.fill(stated, asked.fillvalue, stored_references.values_of(self))
         committed = asked.dtype.name if isinstance(asked.dtype, Datatype) and asked.dtype._backend is self._backend else None
         made_of = definition.native(stated, asked.storage(stated), fill, committed, asked.fill_time)
-        with self._changes.lock:
-            self._changes.make(lambda editor: editor.create_dataset(path, made_of, bool(track_order)))
+        with changes.lock:
+            changes.make(lambda editor: editor.create_dataset(path, made_of, track_order, **options))
             try:
                 made = self[path]
+                if fillvalue is not None or stated.times is not None:
+                    changes.notes[made._number] = Notes(fillvalue, stated.times)
                 for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
                     made.attrs[key] = value
-                if stated.data is not None:
+                if place is Ellipsis and stated.data is not None:
                     made[...] = stated.data
+                elif place is None and data is not None:
+                    made.append(data)
+                elif place not in (Ellipsis, None):
+                    made[place] = data
             except BaseException:
-                self._changes.remove(path)
+                changes.discard(path)
                 raise
             return made
 
@@ -104,7 +120,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         elif isinstance(value, HardLink):
             if value.path is None:
                 raise InvalidInputError(f"a hard link needs the path of an object: f[{name!r}] = hs.HardLink('/path')", self._changes.path)
-            self[name] = self[value.path]
+            self._changes.create_hard_link(path, self._absolute(path_text(value.path)))
         elif isinstance(value, Node):
             if value._backend is not self._backend:
                 raise InvalidInputError(f"{value.name} is in another file: copy it, f.copy(source, {name!r})", self._changes.path)
@@ -151,7 +167,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
 
         Args:
             source: The object, or its path in this group.
-            dest: A path in this group, or a group of a file that is edited.
+            dest: A path in this group, or a group of a file that is edited or created.
             name: Name in `dest`, if that is a group; by default the name of the source.
             shallow: Copy the members of a group, but not what is in them.
             expand_soft: Copy what soft links lead to in their place.
@@ -177,7 +193,10 @@ class GroupChanges(Creation, NetcdfDefinitions):
             raise InvalidTypeError("the destination is not a group of a file that is edited", self._changes.path)
         path = target._below((name if name is not None else found.name.rpartition("/")[2]) if isinstance(dest, GroupChanges) else dest)
         with target._changes.lock:
-            file, number = found._file, found._number
+            if not target._backend.is_complete:
+                copy_object(found, target, path, CopyOptions(shallow, expand_soft, expand_external, not without_attrs))
+                return
+            file, number = found._backend.native, found._number
             target._changes.make(lambda editor: editor.copy(file, number, path, shallow, expand_soft, expand_external, not without_attrs))
 
     def clear(self) -> None:

@@ -1,7 +1,8 @@
-"""NetCDF definitions: dimensions, variables and types that are added to an existing netCDF-4 file, with the arguments of `create_netcdf`."""
+"""NetCDF definitions: dimensions, variables and types of a netCDF-4 file that is being created, planned or edited."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.extras import late
@@ -13,11 +14,11 @@ from .type_definitions import Make, TypeDefinitions
 
 
 class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
-    """What a group of a file that is edited has for netCDF: dimensions, variables and types, as `create_netcdf`."""
+    """What a group of a file that can be changed has for netCDF: dimensions, variables and types."""
 
     def _netcdf(self) -> Any:
         """The group as netCDF sees it."""
-        return late("netcdf.edits").EditedNetcdfGroup(self)
+        return late("netcdf.writing").view_of(self)
 
     def _check_edited(self) -> None:
         """Python asks for the hint of a name that is missing."""
@@ -26,7 +27,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
 
     @property
     def dimensions(self) -> dict[str, NetcdfDimension]:
-        """The netCDF dimensions of this group by name; only of a file that is edited."""
+        """The netCDF dimensions of this group by name; not of a file that is open for reading."""
         self._check_edited()
         with self._changes.lock:
             found: dict[str, NetcdfDimension] = self._netcdf().dimensions
@@ -34,14 +35,14 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
 
     @property
     def variables(self) -> dict[str, Any]:
-        """The netCDF variables of this group by name; only of a file that is edited."""
+        """The datasets of the netCDF variables of this group by name; not of a file that is open for reading."""
         self._check_edited()
         with self._changes.lock:
             netcdf = self._netcdf()
-            return {name: netcdf._root[made._path] for name, made in netcdf.variables.items()}
+            return {name: netcdf.dataset(made) for name, made in netcdf.variables.items()}
 
     def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
-        """Creates a netCDF dimension.
+        """Creates a dimension.
 
         Args:
             name: Name of the dimension, or its path in a group below.
@@ -51,10 +52,10 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             The dimension.
 
         Raises:
-            InvalidInputError: There is an object of this name, or the size is not valid.
+            InvalidInputError: There is a dimension or a variable of this name, or the size is not valid.
 
         Example:
-            >>> f.create_dimension("member", 10)
+            >>> f.create_dimension("time")
         """
         with self._changes.lock:
             netcdf = self._netcdf()
@@ -62,42 +63,76 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             netcdf.settled()
             return made
 
-    def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
-        """Creates a netCDF variable over existing dimensions.
+    def create_variable(
+        self,
+        name: str,
+        dims: Sequence[str] = (),
+        dtype: Any = None,
+        data: Any = None,
+        *,
+        fill_value: Any = None,
+        attrs: Mapping[str, Any] | None = None,
+        units: str | None = None,
+        calendar: str | None = None,
+        bounds: Any = None,
+        coordinates: str | Sequence[str] | None = None,
+        cell_methods: Any = None,
+        grid_mapping: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Creates a variable over existing dimensions.
 
         Args:
             name: Name of the variable, or its path.
-            dims: Names of the dimensions, of this group or of those above it.
-            dtype: As in the files of `create_netcdf`.
+            dims: Names of the dimensions. Along unlimited ones, the variable has as many rows as `data`, and grows.
+            dtype: A numeric type, `str`, `S1` for characters, or a type that the file defines. Booleans are stored as xarray
+                does, as `i1` with the attribute `dtype`. Dates and durations (of numpy, Python, cftime) become integer
+                counts, `i8`, with CF's `units` and `calendar`.
             data: The values.
-            options: As in the files of `create_netcdf`: `fill_value`, `attrs`, `units`, `calendar`, `bounds`, `coordinates`, `cell_methods`,
-                `grid_mapping`, and those of `create_dataset`, such as `compression` and `chunks`.
+            fill_value: The attribute `_FillValue`, which also stands for masked values. By default, masked values are stored
+                as the attribute `missing_value` or as netCDF's default, which is also the value of unwritten elements; with
+                `fill_value=False` unwritten elements are 0.
+            attrs: Attributes.
+            units, calendar: How dates and durations are counted; by default units that represent them exactly.
+            bounds: The bounds of the cells (CF 7.1), in the units of `data`, with one more dimension of 2 or more vertices. They become the variable
+                `NAME_bnds`, or `NAME_vertices` if there are more than 2.
+            coordinates: Names of auxiliary and scalar coordinates, which exist (CF 5).
+            cell_methods: CF's text, or a list of `hyperslab.models.cf.CellMethod` (CF 7.3).
+            grid_mapping: Name of a grid mapping that `create_grid_mapping` made (CF 5.6).
+            options: Those of `create_dataset`, such as `compression` and `chunks`.
 
         Returns:
             The dataset of the variable.
 
         Raises:
-            InvalidInputError: A dimension does not exist, there is an object of this name, or `data` does not fit the dimensions.
+            InvalidInputError: A dimension, coordinate or grid mapping does not exist, `data` or `bounds` do not fit the dimensions, or
+                `cell_methods` does not parse.
 
         Example:
             >>> f.create_variable("t2m", ["time", "x"], "f4", units="K", compression="zstd")
+            >>> f.create_variable("time", ["time"], data=[0.5, 1.5], units="days since 2001-01-01", bounds=[[0, 1], [1, 2]])
         """
+        asked = {"fill_value": fill_value, "attrs": attrs, "units": units, "calendar": calendar}
+        conventions = {"bounds": bounds, "coordinates": coordinates, "cell_methods": cell_methods, "grid_mapping": grid_mapping}
         with self._changes.lock:
             netcdf = self._netcdf()
-            made = netcdf.create_variable(name, dims, dtype, data, **options)
+            made = netcdf.create_variable(name, dims, dtype, data, **asked, **conventions, **options)
             netcdf.settled()
-            return netcdf._root[made._path]
+            return netcdf.dataset(made)
 
     def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Any:
-        """Creates a grid mapping (CF 5.6), as in the files of `create_netcdf`.
+        """Creates a grid mapping (CF 5.6): a variable without dimensions whose attributes are the parameters of a projection.
 
         Args:
             name: Name of the variable, or its path.
-            grid_mapping_name: CF's name of the projection.
-            parameters: The parameters by CF's names.
+            grid_mapping_name: CF's name of the projection (CF appendix F).
+            parameters: The parameters by CF's names: numbers, lists of numbers, texts.
 
         Returns:
-            The dataset of the variable.
+            The variable; `create_variable(..., grid_mapping=name)` uses it.
+
+        Raises:
+            InvalidInputError: A parameter is neither numbers nor text, or there is a variable of this name.
 
         Example:
             >>> f.create_grid_mapping("crs", "latitude_longitude", earth_radius=6371229.0)
@@ -106,11 +141,11 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             netcdf = self._netcdf()
             made = netcdf.create_grid_mapping(name, grid_mapping_name, **parameters)
             netcdf.settled()
-            return netcdf._root[made._path]
+            return netcdf.dataset(made)
 
     def _create_type(self, name: str, make: Make) -> NetcdfType:
         with self._changes.lock:
             netcdf = self._netcdf()
-            made: NetcdfType = netcdf._create_type(name, make)
+            made: NetcdfType = netcdf.create_type(name, make)
             netcdf.settled()
             return made

@@ -10,12 +10,13 @@ from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
+from ..values.new_references import AnyReference, NewReference
 from ..values.references import Reference
 from . import html, tree
 from .attributes import Attributes
 from .kept import kept
 from .node_attributes import NodeAttributes
-from .region_references import RegionReferences
+from .region_references import NewRegions, RegionReferences
 
 
 class Node:
@@ -82,7 +83,8 @@ class Node:
     @property
     def attrs(self) -> Attributes:
         """The attributes."""
-        return Attributes(NodeAttributes(self))
+        made: Attributes = (self._backend.attributes or Attributes)(NodeAttributes(self))
+        return made
 
     @property
     def path(self) -> str:
@@ -101,9 +103,11 @@ class Node:
         return self._class_of("file")._of(self._backend)
 
     @property
-    def ref(self) -> Reference:
+    def ref(self) -> AnyReference:
         """A reference to the object: `f[x.ref] == x`."""
-        address = _native.address(self._file, self._number)
+        if not self._backend.is_complete:
+            return NewReference(self.name)
+        address = self._file.address(self._number)
         if address is None:
             raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.name)
         return Reference(self._file, "object", address.to_bytes(8, "little"), False)
@@ -111,6 +115,8 @@ class Node:
     @property
     def regionref(self) -> RegionReferences:
         """Makes region references, `x.regionref[2:5]`, and tells their shapes."""
+        if not self._backend.is_complete:
+            return NewRegions(self)
         return RegionReferences(self)
 
     def __eq__(self, other: object) -> bool:

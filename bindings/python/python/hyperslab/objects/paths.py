@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base.errors import ObjectNotFoundError
+from ..base.errors import InvalidTypeError, ObjectNotFoundError
 
 
 def path_text(path: object) -> str:
@@ -10,7 +10,7 @@ def path_text(path: object) -> str:
     if isinstance(path, bytes):
         path = path.decode("utf-8", "surrogateescape")
     if not isinstance(path, str):
-        raise TypeError(f"a group is indexed by the path of a member, not by {path!r}")
+        raise InvalidTypeError(f"a group is indexed by the path of a member, not by {path!r}")
     if not path:
         raise ObjectNotFoundError("an empty path: give the name of a member, or '/' for the root group")
     return path

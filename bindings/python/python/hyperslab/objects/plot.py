@@ -105,7 +105,7 @@ def plot(
         >>> hyperslab.objects.plot.plot(f["theta"], dims="depth", index={"lat": 3, "lon": 4})
     """
     require("plotting", "plot", "matplotlib")
-    if dataset.dtype.kind not in "iufb" or dataset.size == 0 or dataset.ndim == 0:
+    if dataset.dtype.kind not in "iufb" or not dataset.size or dataset.ndim == 0:
         raise InvalidInputError(f"{dataset.name} is not an array of numbers with something in it: choose another")
     if kind not in ("auto", "histogram"):
         raise InvalidInputError(f"kind is {kind!r}: give auto or histogram")

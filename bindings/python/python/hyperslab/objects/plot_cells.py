@@ -36,7 +36,7 @@ class Dataset(Protocol):
     def ndim(self) -> int: ...
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int | None: ...
 
     @property
     def dims(self) -> tuple[str | None, ...]: ...
@@ -165,7 +165,7 @@ def histogram(dataset: Dataset, bins: int, log: bool) -> tuple[Array, Array, int
         if values.size:
             low, high = min(low, float(values.min())), max(high, float(values.max()))
     if low > high:
-        return np.zeros(0, np.int64), np.zeros(0), dataset.size
+        return np.zeros(0, np.int64), np.zeros(0), dataset.size or 0
     if low == high:
         low, high = (low / 2, low * 2) if log else (low - 0.5, high + 0.5)
     edges = np.geomspace(low, high, bins + 1) if log else np.linspace(low, high, bins + 1)
@@ -174,4 +174,4 @@ def histogram(dataset: Dataset, bins: int, log: bool) -> tuple[Array, Array, int
     for key in slabs(dataset.shape):
         values = decoded(dataset, key)
         counts += np.histogram(values[~np.isnan(values)], edges)[0]
-    return counts, edges, dataset.size - int(counts.sum())
+    return counts, edges, (dataset.size or 0) - int(counts.sum())

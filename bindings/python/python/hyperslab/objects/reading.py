@@ -84,9 +84,7 @@ def has_strings(datatype: dict[str, Any]) -> bool:
     return (datatype["class"] == "string" and datatype["padding"] != "null_padded") or (datatype["class"] == "array" and has_strings(datatype["base"]))
 
 
-def convert(
-    raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap, file: _native.File | _native.Writer
-) -> np.ndarray[Any, Any]:
+def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any], shape: tuple[int, ...], heap: _native.Heap, file: _native.File) -> np.ndarray[Any, Any]:
     """Bytes as laid out in the file as an array of values."""
     if datatype["class"] == "array":
         shape, datatype = shape + tuple(datatype["shape"]), datatype["base"]

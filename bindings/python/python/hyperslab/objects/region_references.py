@@ -6,7 +6,7 @@ from typing import Any
 
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import references
-from ..values.new_references import selected_region
+from ..values.new_references import Regions, selected_region
 from ..values.references import RegionReference
 
 
@@ -38,3 +38,10 @@ class RegionReferences:
         if found is None:
             raise InvalidInputError("this reference points at nothing")
         return self._owner._object(found.file, found.object, found.path)
+
+
+class NewRegions(RegionReferences):
+    """The same of an object in a file that is being created: a reference has the path of the dataset."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return Regions(self._owner.name, tuple(self._owner.shape))[key]

@@ -54,7 +54,7 @@ def make(dataset: Any, name: str) -> None:
     Raises:
         InvalidInputError: The dataset has scales of its own.
     """
-    if attribute(dataset, "DIMENSION_LIST") is not None:
+    if any(attached(dataset)):
         raise InvalidInputError("a dataset that has scales cannot be one", dataset._changes.path, dataset.name)
     _set_text(dataset, "CLASS", "DIMENSION_SCALE")
     _set_text(dataset, "NAME", name)
@@ -90,6 +90,10 @@ def connect(dataset: Any, axis: int, scale: Any) -> None:
     found = attached(dataset)
     if address(scale) in found[axis]:
         return
+    if not dataset._backend.is_complete:
+        number, other = dataset._own_number(), scale._own_number()
+        dataset._changes.make(lambda definitions: definitions.attach_scale(number, axis, other))
+        return
     found[axis].append(address(scale))
     _store(dataset, found)
     _store_users(scale, [*_users(scale), (address(dataset), axis)])
@@ -120,6 +124,10 @@ def disconnect(dataset: Any, axis: int, scale: Any) -> None:
         axis: The dimension.
         scale: The scale.
     """
+    if not dataset._backend.is_complete:
+        number, other = dataset._own_number(), scale._own_number()
+        dataset._changes.make(lambda definitions: definitions.detach_scale(number, axis, other))
+        return
     found = attached(dataset)
     found[axis].remove(address(scale))
     _store(dataset, found)
@@ -157,7 +165,7 @@ def _check(dataset: Any, axis: int, scale: Any) -> None:
 
 
 def address(node: Any) -> bytes:
-    """The address of an object, as references hold it.
+    """The address of an object, as references hold it; in a file that is being created its number.
 
     Args:
         node: The object.
@@ -165,6 +173,8 @@ def address(node: Any) -> bytes:
     Returns:
         8 bytes.
     """
+    if not node._backend.is_complete:
+        return int(node._own_number()).to_bytes(8, "little")
     return address_of(node._file, node._number)
 
 
@@ -177,6 +187,9 @@ def attached(dataset: Any) -> list[list[bytes]]:
     Returns:
         A list for each dimension.
     """
+    if not dataset._backend.is_complete:
+        found: list[list[bytes]] = dataset._file.scales(dataset._number)
+        return found
     return addresses(attribute(dataset, "DIMENSION_LIST"), dataset.shape)
 
 

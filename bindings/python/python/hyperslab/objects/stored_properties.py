@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _native
 from ..base.errors import InvalidTypeError
 from ..values.regions import RegionSelection
+from .filters import compression_of
 from .node import Node
 
-#: Names in h5py of the filters that it knows.
-_COMPRESSIONS = {1: "gzip", 32000: "lzf", 4: "szip"}
-_KNOWN_FILTERS = (1, 2, 3, 4, 6, 32000)
+#: Filters that do not compress: shuffle, checksums, scale-offset.
+_KNOWN_FILTERS = (2, 3, 6)
 
 
 class VirtualSource(NamedTuple):
@@ -57,22 +56,16 @@ class StoredProperties(Node):
 
     @property
     def compression(self) -> str | None:
-        """`gzip`, `lzf` or `szip`; `unknown` for another compression, which `filters` names; `None` without one."""
-        for number, name in _COMPRESSIONS.items():
-            if number in self.filter_ids:
-                return name
-        return "unknown" if any(number not in _KNOWN_FILTERS for number in self.filter_ids) else None
+        """The name of the compression, as `create_dataset` takes it; `unknown` for another one, which `filters` names; `None` without one."""
+        return self._compression()[0] or ("unknown" if any(number not in _KNOWN_FILTERS for number in self.filter_ids) else None)
 
     @property
-    def compression_opts(self) -> Any:
-        """The level of `gzip`, or method and pixels per block of `szip`; `None` for others."""
-        parameters = {number: values for number, _, values in self._about["filters"]}
-        if 1 in parameters:
-            return parameters[1][0]
-        if 32000 in parameters or 4 not in parameters:
-            return None
-        mask, pixels = parameters[4][:2]
-        return ("nn" if mask & 32 else "ec", pixels)
+    def compression_opts(self) -> int | str | tuple[str, int] | None:
+        """The level or the parameters of the compression, as `create_dataset` takes them."""
+        return self._compression()[1]
+
+    def _compression(self) -> tuple[str | None, int | str | tuple[str, int] | None]:
+        return compression_of([(number, values) for number, _, values in self._about["filters"]])
 
     @property
     def shuffle(self) -> bool:
@@ -97,7 +90,7 @@ class StoredProperties(Node):
     @property
     def external(self) -> list[tuple[str, int, int]] | None:
         """Name, offset and bytes of each file with external raw data; `None` if the values are in the file itself."""
-        files = _native.external_files(self._file, self._number)
+        files = self._file.external_files(self._number)
         return [(name, offset, np.iinfo(np.uint64).max if length is None else length) for name, offset, length in files] or None
 
     @property
@@ -121,5 +114,5 @@ class StoredProperties(Node):
             raise InvalidTypeError(f"{self.name} is not a virtual dataset")
         return [
             VirtualSource(RegionSelection(*selection), file, dataset, RegionSelection(*source))
-            for file, dataset, source, selection in _native.virtual_mappings(self._file, self._number)
+            for file, dataset, source, selection in self._file.virtual_mappings(self._number)
         ]

@@ -28,22 +28,22 @@ def address_of(file: _native.File, number: int) -> bytes:
     Raises:
         UnsupportedError: The file has no addresses.
     """
-    address = _native.address(file, number)
+    address = file.address(number)
     if address is None:
         raise UnsupportedError("a reference to an object of a file that is not HDF5", file.path)
     return address.to_bytes(8, "little")
 
 
-def values_of(node: Any) -> ExistingObjects:
-    """A list for the values that elements of an edited object point at.
+def values_of(node: Any) -> list[bytes]:
+    """A list for the values that elements of an object point at.
 
     Args:
         node: The object.
 
     Returns:
-        An empty list that encodes references to objects of the file of `node`.
+        An empty list, which encodes references to objects of the file of `node` if they have addresses.
     """
-    return ExistingObjects(functools.partial(encoded, node))
+    return [] if not node._backend.is_complete else ExistingObjects(functools.partial(encoded, node))
 
 
 def encoded(node: Any, value: AnyReference) -> bytes:

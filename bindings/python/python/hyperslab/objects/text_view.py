@@ -45,9 +45,10 @@ class TextView:
         return len(self.shape)
 
     @property
-    def size(self) -> int:
-        """Number of elements."""
-        return int(self._dataset.size)
+    def size(self) -> int | None:
+        """Number of elements; `None` of a null dataspace."""
+        size: int | None = self._dataset.size
+        return size
 
     def __len__(self) -> int:
         return len(self._dataset)

@@ -31,6 +31,9 @@ class ValueChanges:
         def _stored_datatype(self) -> dict[str, Any]:
             """The datatype of an element."""
 
+        def _prepared(self, values: Any) -> Any:
+            """Values as they are stored, if the dataset is known to hold others, such as times."""
+
         def _check_resizable(self) -> None:
             """Raises `InvalidTypeError` if the dataset cannot be resized."""
 
@@ -82,6 +85,7 @@ class ValueChanges:
             before = tuple(self.shape or ())
             if not 0 <= axis < len(before):
                 raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._filename(), self.name)
+            values = self._prepared(values)
             count = self._extent_of(values, before, axis)
             self.resize(before[axis] + count, axis=axis)
             try:

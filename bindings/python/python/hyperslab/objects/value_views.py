@@ -29,9 +29,10 @@ class View(abc.ABC):
         return len(self.shape)
 
     @property
-    def size(self) -> int:
+    def size(self) -> int | None:
         """Number of elements."""
-        return int(self._dataset.size)
+        size: int | None = self._dataset.size
+        return size
 
     def __len__(self) -> int:
         return len(self._dataset)

@@ -105,7 +105,7 @@ def _array(path: str, name: str, member: Member, variable: Any) -> Array:
         raise UnsupportedError(f"elements that are {describe(datatype)} have no counterpart in Zarr: VirtualiZarr can load them (loadable_variables)")
     if about["storage"] == "virtual":
         raise UnsupportedError("a virtual dataset: give the files that it shows")
-    if _native.external_files(member.file, member.number):
+    if member.file.external_files(member.number):
         raise UnsupportedError("a dataset whose values are in external files")
     dtype = np.dtype(dataset.dtype.str)
     codecs = codecs_of(about["filters"], dtype.itemsize)

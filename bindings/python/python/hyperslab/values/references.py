@@ -99,10 +99,11 @@ class MadeRegionReference(RegionReference):
         return MadeRegionReference(file, self._made.object, self._made.path, self._made.selection)
 
 
-def of_elements(file: _native.File | _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[Any]:
+def of_elements(file: _native.File, datatype: dict[str, Any], raw: bytes) -> list[Any]:
     """Decodes references: `raw` are whole elements of a reference datatype."""
-    if isinstance(file, _native.Writer):
-        return list(new_references.of_elements(file, datatype, raw))
+    if not isinstance(file, _native.File):
+        found: list[Any] = file.references(datatype, raw)  # of a file that is being created
+        return found
     kind, size = datatype["kind"], datatype["size"]
     classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "region" else Reference}
     targets = _native.reference_targets(kind, raw, size)

@@ -76,7 +76,7 @@ def drawn_members(dataset: Dataset, members: Sequence[Member] | None) -> tuple[M
     Raises:
         Refused: The dataset has no numbers, or the selection has no or too many ranges.
     """
-    if dataset.dtype.kind not in "iufb" or dataset.ndim == 0 or dataset.size == 0:
+    if dataset.dtype.kind not in "iufb" or dataset.ndim == 0 or not dataset.size:
         raise Refused(422, f"'{dataset.name}' is not an array of numbers with something in it: choose another dataset")
     given = list(members or [])
     for position in range(len(given), dataset.ndim):

@@ -46,7 +46,7 @@ def histogram(file: Any, dataset: Dataset, members: Sequence[Member] | None, bin
         Refused: The dataset has no numbers, or reading takes too long.
         Gone: The client is gone.
     """
-    if dataset.dtype.kind not in "iufb" or dataset.size == 0:
+    if dataset.dtype.kind not in "iufb" or not dataset.size:
         raise Refused(422, f"'{dataset.name}' is not an array of numbers with something in it: choose another dataset")
     if not 1 <= bins <= MAX_BINS:
         raise Refused(422, f"bins is {bins}: give 1 to {MAX_BINS}")

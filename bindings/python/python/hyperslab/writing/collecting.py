@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
-from .new_dataset import NewDataset
+from ..objects.dataset import Dataset
 
 #: Windows of rows that are collected at the same time.
 MAX_WINDOWS = 4
 
 
-def row_form(dataset: NewDataset) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def row_form(dataset: Dataset) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """The dtype and the shape of a row of a dataset whose rows can be collected.
 
     Raises:
@@ -27,7 +27,7 @@ def row_form(dataset: NewDataset) -> tuple[np.dtype[Any], tuple[int, ...]]:
     return dtype, tuple(dataset.shape[1:])
 
 
-def window_rows(dataset: NewDataset, row_bytes: int, window_bytes: int) -> int:
+def window_rows(dataset: Dataset, row_bytes: int, window_bytes: int) -> int:
     """Rows of a window of about `window_bytes`: whole chunks, if one fits."""
     rows = max(window_bytes // max(row_bytes, 1), 1)
     chunk = dataset.chunks[0] if dataset.chunks else 1
@@ -64,7 +64,7 @@ class Collector:
         ...         list(pool.map(lambda n: rows.write(n, values(n)), range(10000)))
     """
 
-    def __init__(self, dataset: NewDataset, *, buffer_bytes: int = 64 << 20) -> None:
+    def __init__(self, dataset: Dataset, *, buffer_bytes: int = 64 << 20) -> None:
         """Collects rows of a dataset.
 
         Args:

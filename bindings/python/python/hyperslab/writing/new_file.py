@@ -5,126 +5,57 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from .. import _native
-from ..backends import unclosed
+from ..backends.creating import Creating
 from ..base.arguments import check_choice, wrong_mode
 from ..base.errors import InvalidInputError, MissingFileError, UnsupportedError
 from ..base.type_aliases import Path
-from ..objects.filters import filters_of
-from ..objects.links import ExternalLink, HardLink, SoftLink
-from ..objects.virtual_layouts import VirtualLayout, VirtualSource
+from ..files.file import File
 from ..sources.addresses import is_address, options_of, shown_address
-from ..values.dtype_encoding import extents, fill_of
-from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
-from .new_dataset import NewDataset
-from .new_datatype import NewDatatype
-from .new_group import NewGroup
-
-__all__ = [
-    "ExternalLink",
-    "HardLink",
-    "NewAttributeReference",
-    "NewDataset",
-    "NewDatatype",
-    "NewFile",
-    "NewGroup",
-    "NewReference",
-    "NewRegionReference",
-    "SoftLink",
-    "VirtualLayout",
-    "VirtualSource",
-    "create",
-    "extents",
-    "fill_of",
-    "filters_of",
-    "replaces",
-    "unknown_mode",
-]
 
 
-class NewFile(NewGroup):
-    """A file that is being written. It appears, complete and on the disk, with `close()` or at the end of a `with` block.
-    An exception in the block, or `abort()`, leaves nothing."""
+def begin(
+    path: str,
+    replace: bool,
+    alignment: int | None = None,
+    threads: int | None = None,
+    *,
+    track_order: bool = False,
+    durable: bool = True,
+    continued: bool = False,
+    userblock_size: int = 0,
+    page_bytes: int | None = None,
+    userblock: bytes | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    newest: str | None = None,
+    kind: type[Creating] = Creating,
+) -> Creating:
+    """Begins a file.
 
-    def __init__(
-        self,
-        path: str,
-        replace: bool,
-        alignment: int | None,
-        threads: int | None,
-        track_order: bool = False,
-        durable: bool = True,
-        continued: bool = False,
-        userblock_size: int = 0,
-        page_bytes: int | None = None,
-        userblock: bytes | None = None,
-        storage_options: Mapping[str, Any] | None = None,
-        newest: str | None = None,
-    ) -> None:
-        stored = options_of(storage_options)
-        try:
-            writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock, stored, newest)
-        except MissingFileError:
-            folder = os.path.dirname(path)
-            if folder and not is_address(path) and not os.path.isdir(folder):
-                raise MissingFileError(f"there is no folder '{folder}': create it first", path) from None
-            raise
-        super().__init__(writer, "/")
-        self._replace, self.filename, self._open = replace, shown_address(path), True
-        #: Bytes at the beginning of the file that readers ignore.
-        self.userblock_size = userblock_size
-        self._unclosed = unclosed.watch(self, f"'{self.filename}' was not closed, so nothing was written: call close(), or use it in a `with` block")
+    Args:
+        path: Its path, or its address in an object store.
+        replace: Whether an existing file is replaced.
+        alignment, threads, track_order, durable, userblock_size, storage_options: As in `create`.
+        continued: Whether it begins with the contents of the existing file.
+        page_bytes: Bytes of a page of a file of pages.
+        userblock: What the user block begins with.
+        newest: The newest version of HDF5 whose structures it may have.
+        kind: The class of the backend.
 
-    def _member_type(self) -> type[NewGroup]:
-        return NewGroup
-
-    @property
-    def mode(self) -> str:
-        """`r+`, as of a file that h5py writes."""
-        return "r+"
-
-    def flush(self) -> None:
-        """Does nothing: the file is complete, and visible, when it is closed.
-
-        Example:
-            >>> f.flush()
-        """
-
-    def close(self) -> None:
-        """Completes the file and publishes it.
-
-        Example:
-            >>> f.close()
-        """
-        self._unclosed.detach()
-        if self._open:
-            self._open = False
-            self._writer.finish(self._replace)
-
-    def abort(self) -> None:
-        """Discards the file.
-
-        Example:
-            >>> f.abort()
-        """
-        self._unclosed.detach()
-        self._open = False
-        self._writer.abort()
-
-    def __enter__(self) -> NewFile:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.abort()
-
-    def __repr__(self) -> str:
-        return f"<new file {self.filename}>"
+    Raises:
+        MissingFileError: There is no such folder.
+    """
+    stored = options_of(storage_options)
+    try:
+        writer = _native.Writer(path, alignment, threads, track_order, durable, replace, continued, userblock_size, page_bytes, userblock, stored, newest)
+    except MissingFileError:
+        folder = os.path.dirname(path)
+        if folder and not is_address(path) and not os.path.isdir(folder):
+            raise MissingFileError(f"there is no folder '{folder}': create it first", path) from None
+        raise
+    return kind(writer, shown_address(path), replace, userblock_size)
 
 
 def unknown_mode(mode: object) -> Exception:
@@ -158,7 +89,7 @@ def create(
     libver: str | Sequence[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
     **more: Any,
-) -> NewFile:
+) -> File:
     """Creates an HDF5 file.
 
     The file appears, complete, when the `with` block ends or `close()` is called. Until then an existing file of this name
@@ -197,21 +128,29 @@ def create(
         ...     f["x"] = np.arange(10)
         ...     f.create_dataset("y", data=np.zeros((1000, 1000)), compression="zstd")
     """
+    options = {"alignment": alignment, "threads": threads, "track_order": track_order, "durable": durable, "userblock_size": userblock_size}
+    return File(creating_of(path, mode, fs_strategy, fs_page_size, libver, more, storage_options=storage_options, **options))
+
+
+def creating_of(
+    path: Path,
+    mode: str,
+    fs_strategy: str | None,
+    fs_page_size: int | None,
+    libver: str | Sequence[str] | None,
+    more: dict[str, Any],
+    **options: Any,
+) -> Creating:
+    """Begins a file with the arguments of `create`.
+
+    Args:
+        path, mode, fs_strategy, fs_page_size, libver, more: As in `create`.
+        options: The other ones.
+    """
     replace = replaces(mode)
     _check_options(more)
-    page_bytes = _page_bytes(fs_strategy, fs_page_size, alignment)
-    return NewFile(
-        os.fsdecode(path),
-        replace,
-        alignment,
-        threads,
-        track_order,
-        durable,
-        userblock_size=userblock_size,
-        page_bytes=page_bytes,
-        storage_options=storage_options,
-        newest=_newest(libver),
-    )
+    page_bytes = _page_bytes(fs_strategy, fs_page_size, options.get("alignment"))
+    return begin(os.fsdecode(path), replace, page_bytes=page_bytes, newest=_newest(libver), **options)
 
 
 def _newest(libver: str | Sequence[str] | None) -> str | None:

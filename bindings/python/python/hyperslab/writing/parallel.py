@@ -8,21 +8,27 @@ import warnings
 import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _native
 from ..backends import unclosed
+from ..backends.plan_writer import PlanWriter
+from ..backends.tasking import Planning, Tasking, box, slices
 from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
-from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..base.errors import Error, InvalidInputError, InvalidTypeError, OmittedColumnsWarning
 from ..base.extras import late
 from ..base.type_aliases import Path
 from ..objects.attributes import Attributes
+from ..objects.dataset import Dataset
+from ..objects.filters import filters_of
+from ..objects.group import Group
 from ..sources.addresses import options_of
-from ..values import dtype_encoding, indexing_keys, new_references
-from .new_file import NewDataset, NewGroup, extents, fill_of, filters_of
+from ..values import dtype_encoding
+from ..values.dtype_encoding import extents, fill_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Subfile(NamedTuple):
@@ -53,167 +59,23 @@ class Committed(NamedTuple):
     remarks: list[str]
 
 
-class TaskGroup(NewGroup):
-    """A group of a task."""
-
-    _is_whole = False
-
-    def _member_type(self) -> type[NewGroup]:
-        return TaskGroup
-
-    def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
-        unknown = given.keys() - {"region", "rows"}
-        if unknown:
-            raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
-        options: dict[str, Any] = {"rows": bool(given.get("rows"))}
-        if given.get("region") is not None:
-            options["region"] = box(given["region"], tuple(shape or ()))
-        return options
-
-    def create_dataset(self, name: str, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> NewDataset:
-        """Creates a dataset of the whole container. Every task that writes to it defines it with the same arguments.
-
-        Args:
-            name: Path of the dataset.
-            shape: Shape of the whole dataset.
-            dtype: The dtype.
-            data: Values of the region, or rows to append.
-            options: `region=np.s_[100:200]` is the part that this task writes; its subfile then holds only that part. Without
-                a region, the task may write any part. `rows=True` (with a shape that begins with 0) gives the task rows of
-                its own, added with `append`; the commit puts them after those of the tasks before. Other options are those
-                of `NewGroup.create_dataset`.
-
-        Returns:
-            The dataset.
-
-        Raises:
-            InvalidInputError: A region is given without `shape`.
-
-        Example:
-            >>> task.create_dataset("x", (1000,), "f8", region=np.s_[100:200], data=values)
-        """
-        made: NewDataset
-        if options.get("rows") and data is not None:
-            made = super().create_dataset(name, (0, *_shape(data)[1:]), dtype if dtype is not None else _dtype(data), **options)
-            made.append(data)
-            return made
-        if options.get("region") is not None and data is not None:
-            if shape is None:
-                raise InvalidInputError("a region needs the shape of the whole dataset")
-            made = super().create_dataset(name, shape, dtype if dtype is not None else _dtype(data), **options)
-            made[options["region"]] = data
-            return made
-        made = super().create_dataset(name, shape, dtype, data, **options)
-        return made
-
-
-def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
-    """Start and count of what a key selects without steps."""
-    selected = indexing_keys.select(key, shape)
-    if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
-        raise UnsupportedError("regions of masks, lists or steps: give slices without")
-    return [axis[0] for axis in selected.axes], list(selected.box)
-
-
-def _slices(box: tuple[list[int], list[int]]) -> tuple[slice, ...]:
-    return tuple(slice(start, start + count) for start, count in zip(*box, strict=True))
-
-
-def _dtype(data: Any) -> Any:
-    array = np.asarray(data)
-    return str if array.dtype.kind in "UO" else array.dtype
-
-
-def _shape(data: Any) -> tuple[int, ...]:
-    return np.shape(data)
-
-
 #: Modules and names of the classes of plans that leave a note for their tasks, by the key of the note. The process of a task may not have
 #: imported them.
 _KINDS = {"netcdf": ("netcdf.plan", "NetcdfPlan"), "steps": ("models.step_plan", "StepPlan")}
 
 
-class PlanWriter:
-    """A plan as the target of groups and attributes: it takes definitions until it is sent to tasks."""
-
-    _NAMES: ClassVar[dict[str, str]] = {"create_link": "define_link", "create_datatype": "define_datatype"}
-
-    def __init__(self, native: _native.WritePlan) -> None:
-        self._native, self.sealed = native, False
-        #: Kind, number and shape of what was defined, by absolute path.
-        self._defined: dict[str, tuple[str, int, list[int] | None]] = {"/": ("group", 0, None)}
-
-    def __getattr__(self, name: str) -> Any:
-        self.check()
-        return getattr(self._native, self._NAMES.get(name, name))
-
-    def check(self) -> None:
-        """Refuses definitions that come too late."""
-        if self.sealed:
-            raise InvalidInputError("this plan has gone to its tasks: it defines no more")
-
-    def note(self, path: str, kind: str, shape: Iterable[int] | None = None) -> None:
-        """Notes a group or dataset that was defined, and the groups above it."""
-        parts = [part for part in path.split("/") if part]
-        for depth in range(1, len(parts) + 1):
-            above = "/" + "/".join(parts[:depth])
-            if above not in self._defined:
-                self._defined[above] = ("group", len(self._defined), None)
-        if kind == "dataset":
-            name = "/" + "/".join(parts)
-            self._defined[name] = (kind, self._defined[name][1], None if shape is None else list(shape))
-
-    def look_up(self, path: str) -> _native.ObjectInfo | None:
-        """The object that the plan has defined at a path, as `Writer.look_up` of a file."""
-        found = self._defined.get("/" + path.strip("/"))
-        return None if found is None else _native.ObjectInfo(found[0], found[1], "/" + path.strip("/"))
-
-    def members(self, path: str) -> list[_native.Member]:
-        """What the plan has defined in a group."""
-        above = f"/{path.strip('/')}/".replace("//", "/")
-        return [_native.Member(name[len(above) :]) for name in self._defined if name.startswith(above) and name != above and "/" not in name[len(above) :]]
-
-    def shape(self, path: str) -> list[int] | None:
-        """The extent of a dataset of the plan."""
-        return self._defined["/" + path.strip("/")][2]
-
-    def create_group(self, path: str) -> None:
-        self.check()
-        self._native.define_group(path)
-        self.note(path, "group")
-
-    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> None:
-        self.check()
-        self._native.define_dataset(path, definition)
-        self.note(path, "dataset", definition.shape)
-
-
-class PlanGroup(NewGroup):
-    """The root of the file of a plan, or a group in it: what all tasks have in common."""
-
-    _is_whole = False
-
-    def create_dataset(self, name: str, *_: Any, **options: Any) -> NewDataset:
-        """Refused but for references to objects: datasets are a matter of tasks, or of `WritePlan.create_dataset`."""
-        data = options.get("data")
-        kind = new_references.kind_of(data, options.get("dtype"))
-        if kind is None or data is None:
-            raise UnsupportedError(f"values of dataset {name!r} in a plan: let tasks write them")
-        made = self._given_references(self._below(name), kind, data, options.get("shape"), None)
-        self._writer.note(made.name, "dataset", np.shape(np.asarray(data, dtype=object)))
-        return made
-
-
-class Task(TaskGroup):
-    """One writer's part of a parallel write. `finish()` returns the fragment to pass to `WritePlan.commit`. A task that is
+class Task(Group):
+    """One writer's part of a parallel write: a group, whose members are those that the task has defined. `finish()` returns the fragment to pass to `WritePlan.commit`. A task that is
     not finished leaves nothing."""
 
-    def __init__(self, native: _native.Writer, number: int, plan: WritePlan) -> None:
-        super().__init__(native, "/")
-        self.number, self._plan = number, plan
-        self._unclosed = unclosed.watch(self, f"task {number} of '{plan.path}' was not finished, so nothing of it was written: call finish()")
+    _backend_class: type[Tasking] = Tasking
 
-    def dataset(self, path: str) -> NewDataset:
+    def __init__(self, native: _native.Writer, number: int, plan: WritePlan) -> None:
+        self._tasking = self._backend_class(native, plan.path, number)
+        super().__init__(self._tasking, self._tasking.file.root, "/")
+        self.number, self._plan = number, plan
+
+    def dataset(self, path: str) -> Dataset:
         """A dataset of the plan, or one that this task created.
 
         Args:
@@ -225,10 +87,11 @@ class Task(TaskGroup):
         Example:
             >>> task.dataset("x")[...] = values
         """
-        if self._writer.is_planned(path):
-            self._writer.open_dataset(path)
-        found = self._writer.definition(path)
-        return NewDataset(self._writer, path, tuple(found.shape), found.datatype, None if found.chunks is None else tuple(found.chunks))
+        self._tasking.open_dataset(path)
+        found = self[path]
+        if not isinstance(found, Dataset):
+            raise InvalidTypeError(f"{found.name} is not a dataset", self._plan.path, found.name)
+        return found
 
     def region(self, path: str) -> tuple[slice, ...]:
         """The part of a dataset of the plan that this task writes.
@@ -242,10 +105,10 @@ class Task(TaskGroup):
         Example:
             >>> task.region("x")
         """
-        box = self._writer.definition(path).region
+        box = self._tasking.region(path)
         if box is None:
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
-        return _slices(box)
+        return slices(box)
 
     def write(self, path: str, values: Any) -> None:
         """Writes this task's region of a dataset of the plan.
@@ -268,8 +131,7 @@ class Task(TaskGroup):
         Example:
             >>> fragment = task.finish()
         """
-        self._unclosed.detach()
-        fragment: bytes = self._writer.finish()
+        fragment = self._tasking.finish()
         self._plan._wrote()
         return fragment
 
@@ -279,17 +141,14 @@ class Task(TaskGroup):
         Example:
             >>> task.abort()
         """
-        self._unclosed.detach()
-        self._writer.abort()
+        self._tasking.abandon()
 
-    def __enter__(self) -> Task:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Discards the task unless it was finished."""
-        if kind is None:
-            self._unclosed()  # dropped without close: warns unless it was finished
-        self.abort()
+        self._tasking.end(kind is not None)
 
     def __repr__(self) -> str:
         return f"<task {self.number}>"
@@ -366,7 +225,7 @@ class WritePlan:
             dtype: The dtype.
             regions: The part of each task, such as `np.s_[100:200]`; by default all tasks write equally many rows.
             chunks, fillvalue, compression, compression_opts, shuffle, fletcher32, fill_time: As in
-                `NewGroup.create_dataset`.
+                `Group.create_dataset`.
 
         Example:
             >>> plan.create_dataset("x", (1000, 1000), "f8", regions=[np.s_[:500], np.s_[500:]])
@@ -381,10 +240,10 @@ class WritePlan:
         self._native.create_dataset(path, _native.DatasetDefinition(datatype, extent, chunks=given, filters=filters, fill=fill, fill_time=fill_time), boxes)
 
     @property
-    def root(self) -> PlanGroup:
+    def root(self) -> Group:
         """The root group of the file, for groups, attributes, links and references that the plan itself defines
         (`plan.root["latest"] = hs.SoftLink("/run")`). Tasks may define the same, and add to it."""
-        return PlanGroup(PlanWriter(self._native), "/")
+        return Group(Planning(PlanWriter(self._native), self.path), 0, "/")
 
     @property
     def attrs(self) -> Attributes:
@@ -404,7 +263,7 @@ class WritePlan:
         Example:
             >>> plan.region("x", 0)
         """
-        return _slices(self._native.region(path, task))
+        return slices(self._native.region(path, task))
 
     @property
     def factor(self) -> int:

@@ -13,15 +13,16 @@ import pyarrow as pa
 
 from .. import dtypes
 from ..base.arguments import check_choice, check_mode
-from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
+from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path
+from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..sources.addresses import is_address, shown_address
 from ..values import dtype_encoding
 from ..values.batch_reader import BatchReader
-from .new_file import NewDataset, NewFile, NewGroup, create
+from .new_file import begin
 
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 #: Smaller batches are joined until they have this many bytes: one call per column and batch costs more than a copy.
@@ -151,7 +152,7 @@ def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
     return np.frombuffer(array.buffers()[1], dtype, count=len(array), offset=array.offset * dtype.itemsize) if len(array) else np.empty(0, dtype)
 
 
-def _append_text(dataset: NewDataset, array: pa.Array) -> None:
+def _append_text(writer: Any, dataset: Dataset, array: pa.Array) -> None:
     """Adds rows of text, which stay where they are in Arrow's memory."""
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
@@ -159,8 +160,8 @@ def _append_text(dataset: NewDataset, array: pa.Array) -> None:
     dataset.resize((before + len(array),))
     if len(array):
         _, offsets, data = array.buffers()
-        dataset._writer.write_text(
-            dataset._path,
+        writer.write_text(
+            dataset.name,
             before,
             len(array),
             offsets.address + width * array.offset,
@@ -178,27 +179,27 @@ def _is_plain(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
 
 
-def _columns(group: NewGroup, columns: list[_Column], options: dict[str, Any]) -> Any:
-    datasets: list[NewDataset] = []
+def _columns(group: Group, writer: Any, columns: list[_Column], options: dict[str, Any]) -> Any:
+    datasets: list[Dataset] = []
     for column in columns:
         made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), **options)
         made.attrs.update(column.attributes)
         datasets.append(made)
-    return _writer_of(columns, datasets)
+    return _writer_of(writer, columns, datasets)
 
 
-def _writer_of(columns: list[_Column], datasets: list[NewDataset]) -> Any:
+def _writer_of(writer: Any, columns: list[_Column], datasets: list[Dataset]) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         for column, dataset, array in zip(columns, datasets, batch.columns, strict=True):
             if column.dtype is str:
-                _append_text(dataset, column.checked(array))
+                _append_text(writer, dataset, column.checked(array))
             else:
                 dataset.append(column.values(array))
 
     return write
 
 
-def _records(file: NewFile, path: str, columns: list[_Column], options: dict[str, Any]) -> Any:
+def _records(file: File, path: str, columns: list[_Column], options: dict[str, Any]) -> Any:
     dtype = _record_dtype(columns)
     return _records_writer(columns, dtype, file.create_dataset(path, (0,), dtype, maxshape=(None,), **options))
 
@@ -213,7 +214,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
     return np.dtype(fields)
 
 
-def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: NewDataset) -> Any:
+def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: Dataset) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
         for column, array in zip(columns, batch.columns, strict=True):
@@ -223,7 +224,7 @@ def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: NewDa
     return write
 
 
-def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
+def _appended_columns(file: File, writer: Any, group: str, columns: list[_Column]) -> Any:
     """Adds rows to the datasets of columns that a file has."""
     path = "/" + group.strip("/")
     there = _column_names(file, path)
@@ -233,18 +234,18 @@ def _appended_columns(file: NewFile, group: str, columns: list[_Column]) -> Any:
         raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     datasets = [_existing(file, f"{path.rstrip('/')}/{column.name}") for column in columns]
     for column, dataset in zip(columns, datasets, strict=True):
-        _check_column(column, dataset._datatype, _meanings(file, dataset.name))
+        _check_column(column, dataset._about["datatype"], _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
             raise InvalidInputError(
                 f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table"
             )
-    return _writer_of(columns, datasets)
+    return _writer_of(writer, columns, datasets)
 
 
-def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
+def _appended_records(file: File, path: str, columns: list[_Column]) -> Any:
     """Adds rows to the compound dataset that a file has."""
     dataset = _existing(file, path)
-    members = {name: member for name, _, member in dataset._datatype.get("members", ())}
+    members = {name: member for name, _, member in dataset._about["datatype"].get("members", ())}
     for name in [
         *(column.name for column in columns if column.name not in members),
         *(name for name in members if name not in {column.name for column in columns}),
@@ -257,15 +258,14 @@ def _appended_records(file: NewFile, path: str, columns: list[_Column]) -> Any:
     return _records_writer(columns, dtype, dataset)
 
 
-def _existing(file: NewFile, path: str) -> NewDataset:
-    try:
-        found = file._writer.definition(path)
-    except NotFoundError:
-        raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", file.filename) from None
-    return NewDataset(file._writer, path, tuple(found.shape), found.datatype, None if found.chunks is None else tuple(found.chunks))
+def _existing(file: File, path: str) -> Dataset:
+    found = file.get(path)
+    if not isinstance(found, Dataset):
+        raise InvalidInputError(f"there is no dataset '{path}' in the file to append to", file.filename)
+    return found
 
 
-def _column_names(file: NewFile, path: str) -> list[str]:
+def _column_names(file: File, path: str) -> list[str]:
     with open_file(file.filename, format="hdf5") as old:
         group = old.get(path)
         if not isinstance(group, Group):
@@ -273,7 +273,7 @@ def _column_names(file: NewFile, path: str) -> list[str]:
         return [name for name, member in group.items() if isinstance(member, Dataset)]
 
 
-def _meanings(file: NewFile, path: str) -> dict[str, Any]:
+def _meanings(file: File, path: str) -> dict[str, Any]:
     with open_file(file.filename, format="hdf5") as old:
         attributes = old[path].attrs
         return {name: attributes[name] for name in ("units", "calendar", "time_zone", "arrow_type") if name in attributes}
@@ -379,15 +379,18 @@ def write_table(
     if appends and any((compression, shuffle, fletcher32)):
         raise InvalidInputError("filters of a table that is appended to: leave compression, shuffle and fletcher32 out, they are the file's")
     records = group if group.strip("/") else "table"
-    with (
-        NewFile(place, True, None, threads, durable=durable, continued=True)
+    creating = (
+        begin(place, True, threads=threads, durable=durable, continued=True)
         if appends
-        else create(place, "x" if mode == "a" else mode, threads=threads, track_order=True, durable=durable, storage_options=storage_options) as file
-    ):
-        if appends:
-            write = _appended_columns(file, group, columns) if layout == "columns" else _appended_records(file, records, columns)
+        else begin(place, mode == "w", threads=threads, track_order=True, durable=durable, storage_options=storage_options)
+    )
+    with File(creating) as file:
+        if appends and layout == "columns":
+            write = _appended_columns(file, creating.writer, group, columns)
+        elif appends:
+            write = _appended_records(file, records, columns)
         elif layout == "columns":
-            write = _columns(file.require_group(group), columns, options)
+            write = _columns(file.require_group(group), creating.writer, columns, options)
         else:
             write = _records(file, records, columns, options)
         for batch in _joined(reader):

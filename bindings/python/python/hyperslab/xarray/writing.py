@@ -12,8 +12,10 @@ import numpy as np
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.type_aliases import Path
 from ..netcdf.plan import NetcdfPlan
-from ..netcdf.writing import NetcdfGroup, create_netcdf
-from ..writing.new_file import filters_of, unknown_mode
+from ..netcdf.writing import create_netcdf, view_of
+from ..objects.filters import filters_of
+from ..objects.group import Group
+from ..writing.new_file import unknown_mode
 from . import write_arguments
 from .subfiles import Subfiles
 
@@ -158,12 +160,12 @@ def _encoded(variables: dict[Any, Any], attributes: Any) -> tuple[dict[Any, Any]
     return variables, attributes
 
 
-def _write(file: NetcdfGroup, node: _Node, default: dict[str, Any], parts: Subfiles | None) -> None:
+def _write(file: Group, node: _Node, default: dict[str, Any], parts: Subfiles | None) -> None:
     """Writes a dataset into a group; of `parts`, the values of large variables are left to tasks."""
     from xarray.conventions import encode_dataset_coordinates
 
     path, dataset, without_limit, encoding = node
-    target: Any = file.create_group(path) if path.strip("/") else file
+    target: Any = file.require_group(path) if path.strip("/") else file
     variables, attributes = encode_dataset_coordinates(dataset)
     variables = {name: variable.copy(deep=False) for name, variable in variables.items()}
     for name, given in encoding.items():
@@ -182,7 +184,7 @@ def _write(file: NetcdfGroup, node: _Node, default: dict[str, Any], parts: Subfi
     for name, extent in sizes.items():
         size = None if name in without_limit else int(extent)
         try:
-            seen = target._contents.dimension(target._path.strip("/"), str(name))
+            seen = view_of(target).dimension(str(name))
         except InvalidInputError:
             seen = None
         if seen is None or seen.size != size:
@@ -233,7 +235,7 @@ def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) 
     """The enumeration of a variable that was read from netCDF, by its name there."""
     metadata: dict[str, Any] = dict(dtype.metadata or {})
     name = metadata.get("enum_name", "enum_t")
-    for path, known in target._contents.types.items():
+    for path, known in view_of(target).contents.types.items():
         if path.rpartition("/")[2] == name and known.enum_dict == {key: int(value) for key, value in members.items()}:
             return known
     return target.create_enum_type(name, np.dtype(dtype.str), members)

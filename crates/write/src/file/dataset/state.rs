@@ -72,6 +72,11 @@ impl DatasetWriter {
         Self { definition, storage: DatasetStorage::Virtual(mappings), written: Vec::new(), shared: false, fill: None }
     }
 
+    /// Whether its values are in other datasets.
+    pub fn is_virtual(&self) -> bool {
+        matches!(self.storage, DatasetStorage::Virtual(_))
+    }
+
     /// A dataset of a shared subfile: `definition` describes the part in that file, `place` its location.
     pub fn in_shared(definition: DatasetDefinition, place: &Placement) -> Result<Self> {
         let chunk_shape = || definition.chunk_shape.clone().ok_or_else(|| Error::internal("chunks without a shape"));

@@ -13,6 +13,10 @@ from .base import HLObject
 from .dims import DimensionManager
 from .vds import VDSmap
 
+#: Numbers of the compressions that h5py knows, and of those and its other filters.
+_COMPRESSIONS = {1: "gzip", 32000: "lzf", 4: "szip"}
+_KNOWN_FILTERS = (1, 2, 3, 4, 6, 32000)
+
 __all__ = ["AsStrView", "AsTypeView", "Dataset", "FieldsView"]
 
 
@@ -32,16 +36,6 @@ class Dataset(HLObject, dataset.Dataset):
         return None if self._about["shape"] is None else super().maxshape
 
     @property
-    def size(self) -> Any:
-        """Number of elements; `None` of a null dataspace."""
-        return None if self._about["shape"] is None else super().size
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all values in memory."""
-        return (self.size or 0) * self.dtype.itemsize
-
-    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self._shape)
@@ -50,6 +44,19 @@ class Dataset(HLObject, dataset.Dataset):
     def fillvalue(self) -> Any:
         """The value of unwritten elements; `None` of references and sequences."""
         return None if self._about["datatype"]["class"] in ("reference", "sequence") else super().fillvalue
+
+    @property
+    def compression(self) -> str | None:
+        """`gzip`, `lzf` or `szip`; `unknown` for a compression that h5py does not know; `None` without one."""
+        for number, name in _COMPRESSIONS.items():
+            if number in self.filter_ids:
+                return name
+        return "unknown" if any(number not in _KNOWN_FILTERS for number in self.filter_ids) else None
+
+    @property
+    def compression_opts(self) -> Any:
+        """The level of `gzip`, or method and pixels per block of `szip`; `None` for others."""
+        return None if {1, 4}.isdisjoint(self.filter_ids) or 32000 in self.filter_ids else super().compression_opts
 
     @property
     def _filters(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from ...backends.backend import Backend
 from ...base.arguments import wrong_mode
 from ...base.errors import InvalidInputError, UnsupportedError
 from ...files import file
-from ...writing.new_file import create
+from ...writing.new_file import creating_of
 from ...writing.opening import editing_of, is_existing
 from .. import h5f
 from .._missing import unsupported
@@ -40,16 +40,19 @@ class File(Group, file.File):
 
     _id_class = h5f.FileID
 
-    def __new__(cls, name: Any = None, mode: str = "r", driver: str | None = None, libver: Any = None, *_: Any, **more: Any) -> Any:
-        if mode in ("r", "r+") or (mode == "a" and is_existing(name)):
-            return super().__new__(cls)
-        if mode not in ("a", "w", "w-", "x"):
-            raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
-        return create(name, "x" if mode == "a" else mode, driver=driver, libver=libver, **more)
-
     def __init__(
-        self, name: Any, mode: str = "r", driver: str | None = None, libver: Any = None, userblock_size: int | None = None, swmr: bool = False, **_: Any
+        self, name: Any, mode: str = "r", driver: str | None = None, libver: Any = None, userblock_size: int | None = None, swmr: bool = False, **more: Any
     ) -> None:
+        if mode not in ("r", "r+", "a", "w", "w-", "x"):
+            raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
+        if mode not in ("r", "r+") and not (mode == "a" and is_existing(name)):
+            self._swmr, self._driver = swmr, driver or "sec2"
+            given = {"driver": driver, "swmr": swmr, **more}
+            options = {option: given.pop(option) for option in ("alignment", "threads", "track_order", "durable", "storage_options") if option in given}
+            strategy = given.pop("fs_strategy", None), given.pop("fs_page_size", None)
+            created = creating_of(name, "x" if mode == "a" else mode, *strategy, libver, given, userblock_size=userblock_size or 0, **options)
+            file.File.__init__(self, created)
+            return
         if driver not in (_DRIVERS if mode == "r" else _DRIVERS_OF_CHANGES):
             raise UnsupportedError(f"the file driver {driver!r}{'' if mode == 'r' else ' of a file that is changed'}", str(name))
         self._swmr, self._driver = swmr, driver or "sec2"

@@ -10,7 +10,7 @@ from ..base.errors import InvalidInputError
 
 
 def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
-    """Pads fixed strings in place, which numpy ends with NULs.
+    """Pads fixed strings in place, which numpy ends with NULs. A string of one byte is a character, as netCDF has them, without a NUL.
 
     Args:
         raw: The bytes of whole elements.
@@ -33,5 +33,5 @@ def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, st
         text = raw.reshape(-1, stride)[:, offset : offset + size]
         if datatype["padding"] == "space_padded":
             text[np.logical_and.accumulate(text[:, ::-1] == 0, axis=1)[:, ::-1]] = ord(" ")
-        elif datatype["padding"] == "null_terminated" and bool((text[:, -1] != 0).any()):
+        elif datatype["padding"] == "null_terminated" and size > 1 and bool((text[:, -1] != 0).any()):
             raise InvalidInputError(f"text of {size} bytes does not fit fixed strings of {size} bytes that end with a NUL")
