@@ -17,6 +17,14 @@ from ..values.encoded import Encoded
 Result = TypeVar("Result")
 
 
+class Named(Protocol):
+    """An object of a file, as an error calls it."""
+
+    @property
+    def name(self) -> str:
+        """The absolute path."""
+
+
 class Holder(Protocol):
     """An object of a file, as a backend sees it."""
 
@@ -158,8 +166,8 @@ class Backend(abc.ABC):
         """Gives a new object what it shows: its file, its name and its description."""
 
     @abc.abstractmethod
-    def changes(self, name: str) -> Changes:
-        """What makes changes to the object of this name.
+    def changes(self, node: Named) -> Changes:
+        """What makes changes to an object.
 
         Raises:
             ReadOnlyError: The file is open for reading.

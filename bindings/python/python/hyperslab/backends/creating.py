@@ -17,7 +17,7 @@ from ..values import dtype_encoding, indexing_keys
 from ..values.encoded import Encoded
 from ..values.string_padding import pad
 from . import unclosed
-from .backend import Backend, Holder, Notes
+from .backend import Backend, Holder, Named, Notes
 from .written_objects import WrittenObjects
 
 Result = TypeVar("Result")
@@ -26,23 +26,26 @@ Result = TypeVar("Result")
 class WrittenObject:
     """An object of a file that is being created, as it is after all changes so far."""
 
-    def __init__(self, creating: Creating, number: int, path: str, about: dict[str, Any] | None) -> None:
-        self._creating, self._number, self._path, self._about = creating, number, path, about
-        #: The version of the file of which path and description are.
-        self._version = creating.edits if about is not None else -1
-
-    def _look(self) -> None:
-        creating = self._creating
-        if self._version != creating.edits and not creating.closed:
-            with creating.lock:
-                self._path = creating.file.object_path(self._number, self._path)
-                self._about, self._version = None, creating.edits
+    def __init__(self, creating: Creating, number: int, path: str) -> None:
+        self._creating, self._number, self._path = creating, number, path
+        #: How often objects had been moved and removed when the path was looked up.
+        self._moves = creating.moves
 
     @property
     def name(self) -> str:
-        """The absolute path. It follows when the object is moved."""
-        self._look()
+        """The absolute path. It follows when the object is moved.
+
+        Raises:
+            ObjectNotFoundError: The object was removed.
+        """
+        self._follow()
         return self._path
+
+    def _follow(self) -> None:
+        creating = self._creating
+        if self._moves != creating.moves and not creating.closed:
+            with creating.lock:
+                self._path, self._moves = creating.objects.object_path(self._number, self._path), creating.moves
 
     @property
     def file(self) -> WrittenObjects:
@@ -51,16 +54,13 @@ class WrittenObject:
         Raises:
             ObjectNotFoundError: The object was removed.
         """
-        self._look()
+        self._follow()
         return self._creating.objects
 
     @property
     def about(self) -> dict[str, Any]:
         """The description of the object."""
-        self._look()
-        if self._about is None:
-            self._about = self._creating.file.describe(self._number, self._path)
-        return self._about
+        return self._creating.objects.describe(self._number, self.name)
 
 
 class WrittenReader:
@@ -141,6 +141,7 @@ class Definitions:
 
     def resize(self, number: int, shape: list[int]) -> None:
         """Changes the extent of a dataset."""
+        self.objects.forget(number)
         self.writer.resize(self.objects.object_path(number), shape)
 
     def attach_scale(self, number: int, axis: int, scale: int) -> None:
@@ -183,8 +184,8 @@ class Creating(Backend):
         self._definitions = Definitions(self.objects)
         #: Held while a change is made, so that threads see whole changes.
         self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
-        #: Counts changes, by which objects know whether what they show is that of the file.
-        self.edits = 0
+        #: Counts changes, and those by which objects have other paths.
+        self.edits = self.moves = 0
         self.notes: dict[int, Notes] = {}
         #: The definitions of a netCDF file (`netcdf.variables.Contents`).
         self.netcdf: Any = None
@@ -221,9 +222,9 @@ class Creating(Backend):
         return self._closed
 
     def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
-        node._state = WrittenObject(self, node._number, name, about)
+        node._state = WrittenObject(self, node._number, name)
 
-    def changes(self, name: str) -> Creating:
+    def changes(self, node: Named) -> Creating:
         return self
 
     def refreshed(self, name: str) -> None:
@@ -260,7 +261,7 @@ class Creating(Backend):
         with self.lock:
             if None in (node._about.get("maxshape") or ()):
                 # The shape of its chunks may follow from its values.
-                self.edits += 1
+                self.objects.forget(node._number)
             if encoded.is_box:
                 data = dtype_encoding.contiguous(data)
                 start, count = [axis[0] for axis in encoded.selected.axes], list(encoded.selected.box)
@@ -279,7 +280,7 @@ class Creating(Backend):
         """
         self._check_link(path)
         with self.lock:
-            self.edits += 1
+            self.moves += 1
             self.objects.writer.remove(path)
 
     def create_hard_link(self, path: str, target: str) -> None:
@@ -314,7 +315,7 @@ class Creating(Backend):
         """
         self._check_link(path)
         with self.lock:
-            self.edits += 1
+            self.moves += 1
             self.objects.writer.rename(path, to)
 
     def _check_link(self, path: str) -> None:

@@ -14,7 +14,7 @@ from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundErr
 from ..sources.sessions import session as session_of
 from ..values.encoded import Encoded
 from . import editing_values, unclosed
-from .backend import Backend, Holder, Notes
+from .backend import Backend, Holder, Named, Notes
 
 Result = TypeVar("Result")
 
@@ -149,7 +149,7 @@ class Editing(Backend):
         with self.lock:
             node._state = EditedObject(self, node._number, name, about)
 
-    def changes(self, name: str) -> Editing:
+    def changes(self, node: Named) -> Editing:
         return self
 
     def refreshed(self, name: str) -> None:

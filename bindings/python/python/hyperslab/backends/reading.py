@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from .. import _native
 from ..base.errors import READ_ONLY, ReadOnlyError
-from .backend import Backend, Holder
+from .backend import Backend, Holder, Named
 
 
 class Reading(Backend):
@@ -36,8 +36,8 @@ class Reading(Backend):
         node._file, node._own_name = self._file, name
         node._about = self._file.describe(node._number, name) if about is None else about
 
-    def changes(self, name: str) -> NoReturn:
-        raise ReadOnlyError(READ_ONLY, self._file.path, name)
+    def changes(self, node: Named) -> NoReturn:
+        raise ReadOnlyError(READ_ONLY, self._file.path, node.name)
 
     def refreshed(self, name: str) -> tuple[Backend, int]:
         file, number = self._file.reopen().find(name)

@@ -55,6 +55,9 @@ class WrittenObjects:
         self.writer, self.path, self.user_block_bytes = writer, path, user_block_bytes
         #: Names of the dimensions of netCDF variables, by the numbers of their datasets.
         self.declared: dict[int, tuple[str, ...]] = {}
+        #: Paths and descriptions of objects by their numbers, until they change.
+        self._paths: dict[int, str] = {}
+        self._described: dict[int, dict[str, Any]] = {}
 
     @property
     def root(self) -> int:
@@ -156,10 +159,17 @@ class WrittenObjects:
                 yield from self._below(path, f"{above}{member.name}/", seen)
 
     def describe(self, number: int, path: str) -> dict[str, Any]:
-        """Describes an object."""
-        about: dict[str, Any] = self.writer.describe(self.object_path(number, path))
-        about["refusal"] = None
+        """Describes an object, at a path where it is."""
+        about = self._described.get(number)
+        if about is None:
+            about = self.writer.describe(path)
+            about["refusal"] = None
+            self._described[number] = about
         return about
+
+    def forget(self, number: int) -> None:
+        """Describes an object anew when it is asked for: it has changed."""
+        self._described.pop(number, None)
 
     def attribute_names(self, number: int) -> list[str]:
         """Names of an object's attributes."""

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _native, dtypes
-from ..backends.reading import Reading
-from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..base.errors import READ_ONLY, InvalidInputError, InvalidTypeError, ObjectNotFoundError, ReadOnlyError
 from ..base.type_aliases import AttributeValue
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
@@ -212,7 +211,7 @@ class ReadAttributes:
         return self._file.path, self._file.object_path(self._number)
 
     def check(self) -> None:
-        Reading(self._file).changes(self.place()[1])
+        raise ReadOnlyError(READ_ONLY, *self.place())
 
     def names(self) -> list[str]:
         return self._file.attribute_names(self._number)

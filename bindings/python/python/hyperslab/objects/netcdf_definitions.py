@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..base.extras import late
@@ -11,6 +11,25 @@ from .netcdf4_names import Netcdf4Names
 from .netcdf_dimension import NetcdfDimension
 from .node import Node
 from .type_definitions import Make, TypeDefinitions
+
+
+class Variables(Mapping[str, Any]):
+    """The datasets of the netCDF variables of a group, by name."""
+
+    def __init__(self, view: Any) -> None:
+        self._view, self._made = view, view.variables
+
+    def __getitem__(self, name: str) -> Any:
+        return self._view.dataset(self._made[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __repr__(self) -> str:
+        return f"<Variables: {', '.join(self)}>"
 
 
 class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
@@ -34,12 +53,11 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             return found
 
     @property
-    def variables(self) -> dict[str, Any]:
+    def variables(self) -> Mapping[str, Any]:
         """The datasets of the netCDF variables of this group by name; not of a file that is open for reading."""
         self._check_edited()
         with self._changes.lock:
-            netcdf = self._netcdf()
-            return {name: netcdf.dataset(made) for name, made in netcdf.variables.items()}
+            return Variables(self._netcdf())
 
     def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension:
         """Creates a dimension.

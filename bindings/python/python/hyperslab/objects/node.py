@@ -57,7 +57,7 @@ class Node:
     @property
     def _changes(self) -> Changes:
         """What makes changes to this object; `ReadOnlyError` if its file is open for reading."""
-        return self._backend.changes(self.name)
+        return self._backend.changes(self)
 
     @classmethod
     def _class_of(cls, kind: str) -> Any:

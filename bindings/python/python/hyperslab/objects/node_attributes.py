@@ -43,7 +43,7 @@ class NodeAttributes:
         return self.node._backend.path, self.node.name
 
     def check(self) -> None:
-        self.node._backend.changes(self.node.name)
+        self.node._backend.changes(self.node)
 
     def names(self) -> list[str]:
         with self.lock:

@@ -52,6 +52,8 @@ class Encoded:
         """
         found = self.data if data is None else data
         target = self.selected.shape + self.inner
+        if found.shape == target:
+            return found
         while found.ndim > len(target) and found.shape[0] == 1:
             found = found[0]
         try:
