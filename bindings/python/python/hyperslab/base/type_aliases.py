@@ -12,9 +12,14 @@ import numpy as np
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 #: A path, a glob, or several paths.
 Paths = Path | Iterable[Path]
-#: An array of any dtype, of 64-bit integers, of doubles.
-AnyArray = np.ndarray[Any, np.dtype[Any]]
+#: Any dtype, and arrays of any shape: of any dtype, or of the dtype in the name.
+AnyDtype = np.dtype[Any]
+AnyArray = np.ndarray[Any, AnyDtype]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+UInt8Array = np.ndarray[Any, np.dtype[np.uint8]]
+UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
+Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
 
 # What lies in a file is known only when it is read. The functions that return it have these names for `Any`:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..base.errors import LimitExceededError
+from ..base.type_aliases import AnyDtype, Int64Array
 from ..objects.dataset import Dataset
 
 #: Bytes of each file that are compared at a time: they stay in the processor's cache.
@@ -33,7 +34,7 @@ class StoredChunks:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def differing_chunks(self, one: Dataset, other: Dataset) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    def differing_chunks(self, one: Dataset, other: Dataset) -> Int64Array | None:
         """Numbers, in the grid of chunks, of those whose bytes differ; `None` if bytes do not tell values. A contiguous dataset is one chunk."""
         if None in self._descriptors or not _are_alike(one, other):
             return None
@@ -106,7 +107,7 @@ def _are_alike(one: Dataset, other: Dataset) -> bool:
     return bool(one.size) and one._about["storage"] in ("chunked", "contiguous") and not _points(one.dtype) and not one.external and not other.external
 
 
-def _points(dtype: np.dtype[Any]) -> bool:
+def _points(dtype: AnyDtype) -> bool:
     """Whether elements hold places in the file: text and lists of variable length, references."""
     return bool(dtype.hasobject)
 

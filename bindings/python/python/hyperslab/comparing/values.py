@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import LimitExceededError, UnsupportedError
+from ..base.type_aliases import AnyArray, Int64Array, UInt8Array
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
 from .tolerance import Tolerance, differing, distance
@@ -103,7 +104,7 @@ class _Part:
     relative: float | None
 
 
-def _compare(start: Sequence[int], one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> _Part | None:
+def _compare(start: Sequence[int], one: AnyArray, other: AnyArray, tolerance: Tolerance) -> _Part | None:
     where = differing(one, other, tolerance)
     count = int(np.count_nonzero(where))
     if not count:
@@ -114,7 +115,7 @@ def _compare(start: Sequence[int], one: np.ndarray[Any, Any], other: np.ndarray[
     return _Part(count, index, (one[first], other[first]), absolute, relative)
 
 
-def _largest(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[float | None, float | None]:
+def _largest(one: AnyArray, other: AnyArray) -> tuple[float | None, float | None]:
     if one.dtype.kind not in "iufc" or other.dtype.kind not in "iufc":
         return None, None
     finite = np.isfinite(one) & np.isfinite(other)
@@ -154,9 +155,7 @@ def _unit(one: Dataset, other: Dataset, item_bytes: int) -> list[int]:
     return unit
 
 
-def _boxes(
-    shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int] | None, numbers: np.ndarray[Any, np.dtype[np.int64]] | None
-) -> Iterator[Box]:
+def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int] | None, numbers: Int64Array | None) -> Iterator[Box]:
     """Boxes of whole units with about `_BOX_BYTES` each, or one unit if it is larger; with `numbers` only those that have one of these chunks."""
     steps = list(shape)
     for axis in range(len(shape)):
@@ -212,7 +211,7 @@ def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDif
     return ValueDifference(count, len(a) + len(b)) if count else None
 
 
-def _canonical(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _canonical(array: AnyArray) -> UInt8Array:
     """The bytes of each row, such that equal rows have equal bytes: without padding, with one zero and one NaN."""
     if array.dtype.names is not None:
         members = [_canonical(array[name]) for name in array.dtype.names]

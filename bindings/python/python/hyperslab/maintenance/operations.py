@@ -87,7 +87,7 @@ def vacuum(
     orphans: bool = False,
     shrink: bool = False,
     dry_run: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> VacuumResult:
     """Removes leftovers of killed writers and killed index builds, and data that was overwritten.
 
@@ -148,7 +148,7 @@ def fuse(
     target: Path,
     mode: str = "x",
     *,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fused:
     """Makes one ordinary file out of a master and its subfiles. Copies chunks without decoding them if possible.

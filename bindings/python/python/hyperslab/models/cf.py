@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..base.errors import CorruptError, InvalidInputError, NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import AnyArray, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, Problem, required
@@ -69,7 +69,7 @@ class Flag(NamedTuple):
     mask: int | None
     value: int
 
-    def of(self, values: Any) -> np.ndarray[Any, Any]:
+    def of(self, values: Any) -> AnyArray:
         """Finds the values that have this meaning.
 
         Args:

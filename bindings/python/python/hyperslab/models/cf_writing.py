@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyArray, Path
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
 from ..values.netcdf_types import checked_name
 
@@ -163,10 +163,10 @@ class _Level:
     """Instances or profiles: the dimension, the first row of each, and which one each row belongs to."""
 
     dimension: str
-    first: np.ndarray[Any, Any]
-    owner: np.ndarray[Any, Any]
+    first: AnyArray
+    owner: AnyArray
 
-    def write_index(self, group: NetcdfGroup, columns: Mapping[str, Any], dimension: str, owner: np.ndarray[Any, Any]) -> None:
+    def write_index(self, group: NetcdfGroup, columns: Mapping[str, Any], dimension: str, owner: AnyArray) -> None:
         """The number of the instance of each element along a dimension."""
         name = _free(f"{self.dimension}_index", columns)
         group.create_variable(name, [dimension], data=owner.astype("i8"), attrs={"instance_dimension": self.dimension}, fill_value=False)
@@ -177,7 +177,7 @@ class _Level:
         group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
 
 
-def _write(group: NetcdfGroup, columns: dict[str, np.ndarray[Any, Any]], given: _Sampling, options: dict[str, Any]) -> None:
+def _write(group: NetcdfGroup, columns: dict[str, AnyArray], given: _Sampling, options: dict[str, Any]) -> None:
     group.attrs["featureType"] = given.feature_type
     group.create_dimension(given.sample_dimension, len(next(iter(columns.values()), ())))
     once = [*given.of_instances, *given.of_profiles]
@@ -203,7 +203,7 @@ def _write(group: NetcdfGroup, columns: dict[str, np.ndarray[Any, Any]], given: 
 
 def _level(
     group: NetcdfGroup,
-    columns: Mapping[str, np.ndarray[Any, Any]],
+    columns: Mapping[str, AnyArray],
     names: Sequence[str],
     feature: str,
     attrs: Mapping[str, Mapping[str, Any]],
@@ -223,7 +223,7 @@ def _level(
     return _Level(dimension, first, owner)
 
 
-def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:
+def _values(column: pa.ChunkedArray, name: str) -> AnyArray:
     """The values of a column; missing ones are masked, NaN or NaT."""
     import pyarrow as pa
 
@@ -244,7 +244,7 @@ def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(column.to_numpy())
 
 
-def _instances(values: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _instances(values: AnyArray, name: str) -> tuple[AnyArray, AnyArray]:
     """The first row of each instance in the order of the rows, and the instance of each row."""
     if np.ma.is_masked(values) or (values.dtype.kind == "f" and np.isnan(values).any()) or (values.dtype.kind in "mM" and np.isnat(values).any()):
         raise InvalidInputError(f"column {name!r} tells the instance of each row, and has missing values")
@@ -255,7 +255,7 @@ def _instances(values: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any,
     return first[order], place[owner]
 
 
-def _check_constant(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], name: str, instance: str) -> None:
+def _check_constant(values: AnyArray, expected: AnyArray, name: str, instance: str) -> None:
     # A missing value equals a missing value.
     same = np.ma.filled(np.ma.asarray(values) == np.ma.asarray(expected), False) | (_missing(values) & _missing(expected))
     if not np.all(same):
@@ -263,7 +263,7 @@ def _check_constant(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]
         raise InvalidInputError(f"column {name!r} has several values in one {instance}: {expected[row]!r} and, in row {row}, {values[row]!r}")
 
 
-def _missing(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _missing(values: AnyArray) -> AnyArray:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(np.asarray(values)))
     return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.ma.getmaskarray(values))

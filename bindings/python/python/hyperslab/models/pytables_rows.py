@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..values.dtype_encoding import has_fields, numpy_dtype
 
 
@@ -99,7 +99,7 @@ def _stored(values: AnyArray, datatype: dict[str, Any], place: AnyArray, name: s
     return _numbers(values, numpy_dtype(datatype), name)
 
 
-def _numbers(values: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:
+def _numbers(values: AnyArray, dtype: AnyDtype, name: str) -> AnyArray:
     """Numbers as `dtype`. Integers keep their value, floating-point numbers may be rounded."""
     if values.dtype.kind not in "biufc" or (
         values.size and not np.can_cast(values.dtype, dtype, "same_kind") and not {values.dtype.kind, dtype.kind} <= set("iu")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Float64Array
+from ..base.type_aliases import AnyArray, Float64Array
 
 #: A number of bins, their edges, or `adaptive:64`.
-Bins = int | str | Sequence[float] | np.ndarray[Any, Any]
+Bins = int | str | Sequence[float] | AnyArray
 
 #: Default number of bins.
 BINS = 10

@@ -45,7 +45,7 @@ def query(
     where: str | None = None,
     *,
     rows: str | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
     decode: bool = True,
     threads: int | None = None,
     index_folder: Path | None = None,
@@ -88,7 +88,7 @@ def query(
     return _of(opened(files, threads, index_folder, indexes), group, where, rows, bound, lists, decode)
 
 
-def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
+def _lists(text: str | None, variables: Mapping[str, object] | None) -> tuple[list[Named], dict[str, Any]]:
     """The lists of constants that `text` names, and the other variables."""
     lists = named_lists(text, variables)
     names = {name for name, _, _ in lists}
@@ -110,7 +110,7 @@ def _of(
 
 
 def query_of_absolute_paths(
-    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool
+    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, object] | None, decode: bool
 ) -> Query:
     """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
@@ -229,7 +229,7 @@ class Query(Structures):
         step = number if self._request.step is None else self._request.step
         return Query(self._request._replace(step=step), self._native.step(number))
 
-    def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
+    def where(self, text: str, *, variables: Mapping[str, object] | None = None) -> Query:
         """Adds a condition: the rows must match both.
 
         Args:

@@ -12,14 +12,13 @@ import numpy as np
 from .. import _native
 from ..backends.reading import Reading
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import AnyDtype, UInt64Array
 from ..dtypes import describe, is_plain
 from ..objects.dataset import Dataset
 from ..xarray.groups import Member, find_group, leave_out, members
 from ..xarray.opening import OpenedFile
 from ..xarray.store import HyperslabStore
 from .codecs import codecs_of
-
-Numbers = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 @dataclass(frozen=True)
@@ -29,9 +28,9 @@ class Chunks:
     #: How many chunks there are along each dimension.
     grid: tuple[int, ...]
     #: Of chunks that are stored as the array's codecs make them: their numbers in row-major order, their first byte in the file, and how many.
-    numbers: Numbers
-    offsets: Numbers
-    lengths: Numbers
+    numbers: UInt64Array
+    offsets: UInt64Array
+    lengths: UInt64Array
     #: Of others, such as those that lie in an object's header: their bytes, as the array's codecs make them, by number.
     contents: dict[int, bytes]
 
@@ -45,7 +44,7 @@ class Array:
     shape: tuple[int, ...]
     chunk_shape: tuple[int, ...]
     #: Of the elements as they are stored, in their byte order.
-    dtype: np.dtype[Any]
+    dtype: AnyDtype
     #: The value of what was never written.
     fill: Any
     #: Configurations of numcodecs, in the order in which a writer applies them.
@@ -116,7 +115,7 @@ def _array(path: str, name: str, member: Member, variable: Any) -> Array:
     return Array(name, tuple(variable.dims), shape, chunk_shape, dtype, fill, codecs, json_attributes(variable.attrs), chunks)
 
 
-def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ...], dtype: np.dtype[Any], codecs: list[dict[str, Any]]) -> Chunks:
+def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ...], dtype: AnyDtype, codecs: list[dict[str, Any]]) -> Chunks:
     grid = tuple(-(-extent // chunk) for extent, chunk in zip(shape, chunk_shape, strict=True))
     *places, masks, inside = _native.chunk_places(dataset._file, dataset._number)
     numbers, offsets, lengths = (np.frombuffer(place, np.uint64) for place in places)
@@ -130,7 +129,7 @@ def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ..
     return Chunks(grid, numbers, offsets, lengths, contents)
 
 
-def _encoded(dataset: Dataset, position: Any, chunk_shape: tuple[int, ...], dtype: np.dtype[Any], codecs: list[dict[str, Any]]) -> bytes:
+def _encoded(dataset: Dataset, position: Any, chunk_shape: tuple[int, ...], dtype: AnyDtype, codecs: list[dict[str, Any]]) -> bytes:
     """A chunk as the codecs make it."""
     import numcodecs
 
@@ -162,7 +161,7 @@ def _json_value(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
-def chunk_keys(chunks: Chunks, numbers: Numbers) -> Iterator[str]:
+def chunk_keys(chunks: Chunks, numbers: UInt64Array) -> Iterator[str]:
     """Names of chunks in Zarr's second version: `0.1.2`."""
     if not chunks.grid:
         return itertools.repeat("0", len(numbers))

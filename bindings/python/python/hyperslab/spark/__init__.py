@@ -160,7 +160,7 @@ def query(
     *,
     columns: Sequence[str] | None = None,
     rows: str | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
     decode: bool = True,
     tasks: int | None = None,
 ) -> DataFrame:

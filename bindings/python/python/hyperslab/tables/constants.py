@@ -21,7 +21,7 @@ else:
 Named = tuple[str, str, bytes | list[str]]
 
 
-def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[Named]:
+def named_lists(text: str | None, variables: Mapping[str, object] | None) -> list[Named]:
     """The lists that `text` names after `in`, from `variables`."""
     if not variables or text is None:
         return []

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..writing.new_file import create
@@ -25,7 +26,7 @@ SIZES = 12
 _SMALL_FILES = 200
 
 
-def make(folder: str, data: np.ndarray[Any, Any]) -> None:
+def make(folder: str, data: AnyArray) -> None:
     """Writes the files that the checks read, with the defaults: about ten times the bytes of `data`."""
     repeated = np.concatenate([data] * 4)
     rows = max((1 << 20) // data.strides[0], 1)

@@ -15,16 +15,17 @@ import numpy as np
 import hyperslab as hs
 from hyperslab.tuning.machine import forget
 
+from ..base.type_aliases import Float32Array
 from . import checks
 
 
-def values(size: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+def values(size: int) -> Float32Array:
     """Values that compress about as well as measured ones do: a walk in two dimensions, rounded."""
     chance = np.random.default_rng(1)
     columns = 1024
     rows = max(size // (4 * columns), 1)
     walk = np.cumsum(chance.normal(scale=0.1, size=(rows, columns)), axis=1)
-    rounded: np.ndarray[Any, np.dtype[np.float32]] = np.round(walk + chance.normal(scale=0.05, size=(rows, 1)), 2).astype("f4")
+    rounded: Float32Array = np.round(walk + chance.normal(scale=0.05, size=(rows, 1)), 2).astype("f4")
     return rounded
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import CorruptError, Error
+from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of, label_of
 from ..objects.plot_cells import packing
@@ -26,8 +27,6 @@ MAX_COORDINATE_VALUES = 1 << 22
 _MAX_BLOCKS = 1 << 17
 #: Damaged parts after which an overview is given up, and messages about them that are sent.
 _MAX_DAMAGED, _MAX_MESSAGES = 200, 3
-
-Array = np.ndarray[Any, Any]
 
 
 def _element_bytes(dataset: Dataset) -> int:
@@ -57,8 +56,8 @@ class Overview:
         total, count: Sum and number of all values that are neither missing nor infinite.
     """
 
-    low: Array
-    high: Array
+    low: AnyArray
+    high: AnyArray
     steps: tuple[int, ...]
     is_complete: bool = True
     damaged: list[str] = field(default_factory=list)
@@ -149,11 +148,11 @@ class _Reader:
         for columns in _split(last, self._block):
             yield from ((columns,) if part is None else (part, columns) for part in rows)
 
-    def ends(self, box: tuple[slice, ...], steps: tuple[int, ...]) -> tuple[Array, Array, float, int]:
+    def ends(self, box: tuple[slice, ...], steps: tuple[int, ...]) -> tuple[AnyArray, AnyArray, float, int]:
         """Minimum and maximum of each cell of a box, and the sum and the number of its values that are neither missing nor infinite."""
         boxes = iter(slice(whole.start + part.start, whole.start + part.stop) for whole, part in zip(self._ranges, box, strict=True))
         raw = np.asarray(self._dataset[tuple(next(boxes) if isinstance(member, slice) else member for member in self._members)])
-        missing: Array | None = None
+        missing: AnyArray | None = None
         if raw.dtype.kind == "f" and not bool(np.isfinite(raw).all()):
             missing = ~np.isfinite(raw)
         for value in self._missing:
@@ -199,7 +198,7 @@ def _reduce(reader: _Reader, block: tuple[slice, ...], found: Overview, watch: W
             _reduce(reader, (*block[:longest], half, *block[longest + 1 :]), found, watch)
 
 
-def _ends(values: Array, steps: tuple[int, ...], function: np.ufunc) -> Array:
+def _ends(values: AnyArray, steps: tuple[int, ...], function: np.ufunc) -> AnyArray:
     """The values of each cell, reduced by a function; the last cell of a dimension may have fewer."""
     for axis, step in reversed(list(enumerate(steps))):
         if step > 1:

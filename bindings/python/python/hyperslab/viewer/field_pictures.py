@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InternalError
+from ..base.type_aliases import AnyArray
 from ..files.model_view import ModelView
 from ..objects.attributes import shown
 from ..objects.plot_axes import Coordinate, edges_of
@@ -28,7 +29,6 @@ MAX_ASPECT = 4.0
 #: The column of the step, by model.
 STEP_COLUMNS = {"h5block": "step", "h5part": "step", "openpmd": "iteration"}
 _MODES = "mode"
-Array = np.ndarray[Any, Any]
 
 
 class Grid(NamedTuple):
@@ -141,11 +141,11 @@ def _places(model: ModelView, table: str, grid: Grid, fixed: dict[int, int]) -> 
 class _Cells(NamedTuple):
     """Minimum and maximum of the values that share a cell; NaN if it has none that is finite."""
 
-    low: Array
-    high: Array
+    low: AnyArray
+    high: AnyArray
 
     @property
-    def extremes(self) -> Array:
+    def extremes(self) -> AnyArray:
         """The one of both that is farther from the middle of the picture."""
         known = np.isfinite(self.low)
         middle = float((self.low[known].mean() + self.high[known].mean()) / 2) if known.any() else 0.0
@@ -176,7 +176,7 @@ def _read(table: Any, shape: list[int], steps: list[int], watch: Watch) -> _Cell
     return found
 
 
-def _whole_rows(values: Array, at: int, width: int) -> Iterator[tuple[int, Array]]:
+def _whole_rows(values: AnyArray, at: int, width: int) -> Iterator[tuple[int, AnyArray]]:
     """Values that follow each other in an image, from a position on, as boxes of it, each with its position: the end of a row, whole rows,
     and the beginning of one."""
     begin = 0
@@ -189,7 +189,7 @@ def _whole_rows(values: Array, at: int, width: int) -> Iterator[tuple[int, Array
         begin += length
 
 
-def _starts(cells: Array) -> Array:
+def _starts(cells: AnyArray) -> AnyArray:
     """Where the cells begin in a run of values."""
     return np.concatenate([[0], np.flatnonzero(np.diff(cells)) + 1])
 

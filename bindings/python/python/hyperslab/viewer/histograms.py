@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import Error, InvalidInputError
+from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of
 from ..objects.plot_cells import decoded
@@ -24,7 +25,6 @@ from .watching import Watch
 MAX_BINS = 1000
 _INDEX = re.compile(r"index (\w) on ")
 _ADVICE = "select less of the dataset, or build an index with `hyperslab index`"
-Array = np.ndarray[Any, Any]
 
 
 def histogram(file: Any, dataset: Dataset, members: Sequence[Member] | None, bins: int, ends: tuple[float, float] | None, exact: bool, watch: Watch) -> Any:
@@ -67,7 +67,7 @@ def histogram(file: Any, dataset: Dataset, members: Sequence[Member] | None, bin
     }
 
 
-def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float] | None) -> tuple[Array, Array, Array, str] | None:
+def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float] | None) -> tuple[AnyArray, AnyArray, AnyArray, str] | None:
     """Bounds of the counts from an index alone; `None` if there is none that tells."""
     parent, _, name = dataset.name.rpartition("/")
     try:
@@ -84,7 +84,7 @@ def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float
     return bounds.lower, bounds.upper, edges, f"index {_level(asked, name, edges)} on {name}"
 
 
-def _level(asked: Query, name: str, edges: Array) -> str:
+def _level(asked: Query, name: str, edges: AnyArray) -> str:
     """The level of the index as a query that uses it names it."""
     try:
         text = asked.where(f'"{name}" > {float(edges[0])!r}').explain()

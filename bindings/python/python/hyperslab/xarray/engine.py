@@ -94,7 +94,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> Dataset:
         """Opens one group as a `Dataset`.
 
@@ -178,7 +178,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> dict[str, Dataset]:
         """Opens a group and all groups below it as datasets by path.
 
@@ -227,7 +227,7 @@ def _options(
     missing_sources: str | None,
     limits: Mapping[str, int] | None,
     chunk_cache_bytes: int | None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> tuple[Any, ...]:
     """The arguments of a session, which shows every HDF5 file as netCDF-4."""
     return threads, "netcdf4", paths, missing_sources, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes, None, options_of(storage_options)

@@ -13,6 +13,7 @@ from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
 from ..base.errors import ConflictError, Error, InternalError, UnsupportedError
+from ..base.type_aliases import AnyDtype
 from ..dtypes import stored_dtype, value_dtype
 from ..objects.attributes import attributes_of
 from .array import HyperslabArray
@@ -137,7 +138,7 @@ class HyperslabStore(AbstractDataStore):
         variable = Variable(dimensions, data, attributes, encoding)
         return unpacked(name, variable, self, member.path, datatype, self._unpack)
 
-    def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[np.dtype[Any], dict[str, Any]]:
+    def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[AnyDtype, dict[str, Any]]:
         """The dtype of the values, and the encoding that has the type in the file."""
         if datatype["class"] == "variable string":
             return np.dtype("O", metadata={"element_type": str}), {"dtype": str}  # as xarray marks text

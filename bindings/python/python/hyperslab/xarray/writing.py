@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyDtype, Path
 from ..netcdf.plan import NetcdfPlan
 from ..netcdf.writing import NetcdfGroup, create_netcdf
 from ..writing.new_file import filters_of, unknown_mode
@@ -50,7 +50,7 @@ def to_netcdf(
     subfiles: int | None = None,
     threads: int | None = None,
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> None:
     """Writes an xarray object as netCDF-4, with the arguments of xarray's `to_netcdf`, encoded by the CF conventions as xarray itself
     encodes it: times as counts, missing values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
@@ -229,7 +229,7 @@ def _stored_as(target: Any, variable: Any) -> tuple[Any, Callable[[Any], Any]]:
     return str if variable.dtype.kind == "O" else variable.dtype, lambda values: values
 
 
-def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) -> Any:
+def _enumeration(target: Any, dtype: AnyDtype, members: Mapping[str, int]) -> Any:
     """The enumeration of a variable that was read from netCDF, by its name there."""
     metadata: dict[str, Any] = dict(dtype.metadata or {})
     name = metadata.get("enum_name", "enum_t")

@@ -14,6 +14,7 @@ import numpy as np
 import hyperslab as hs
 
 from ...base.errors import InvalidInputError
+from ...base.type_aliases import Float32Array
 from .cases import COLUMNS, ROW_BYTES, Case
 
 #: Called with the first and last row of a transfer; reads or writes it.
@@ -42,7 +43,7 @@ def missing() -> dict[str, str | None]:
     return found
 
 
-def values(size: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+def values(size: int) -> Float32Array:
     """Values of a dataset of about `size` bytes."""
     return np.random.default_rng(1).random((max(size // ROW_BYTES, 1), COLUMNS), dtype="f4")
 
