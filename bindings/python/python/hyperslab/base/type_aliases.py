@@ -22,12 +22,16 @@ Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
 
-# What lies in a file is known only when it is read. The functions that return it have these names for `Any`:
+# What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
 #: Elements of a dataset: an array; for one element a numpy scalar, `bytes`, a `Reference`, or an array if elements have variable
 #: length; `Empty` for a null dataspace. The type depends on the key and on the dtype in the file.
 Elements = Any
 #: The value of an attribute: an array, a numpy scalar, `str` for text, a `Reference`, or `Empty`, by the dtype in the file.
 AttributeValue = Any
+#: A value of JSON: a text, a number, a truth value, `None`, a list or a dictionary, by the document.
+Json = Any
+#: An object of JSON.
+JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
