@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -98,7 +98,7 @@ class Query:
             self._end(outcome)
         return result
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, as they are computed. A client that reads slowly slows the computation.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,8 @@ from .watching import Watch, batches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..tables.table import Table
 
 #: Cells of a line, and of an image along each dimension. Of more values, several share a cell.
 MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 500
@@ -152,7 +154,7 @@ class _Cells(NamedTuple):
         return np.where(self.high - middle >= middle - self.low, self.high, self.low)
 
 
-def _read(table: Any, shape: list[int], steps: list[int], watch: Watch) -> _Cells:
+def _read(table: Table, shape: list[int], steps: list[int], watch: Watch) -> _Cells:
     """Reads the rows of a table, which are those of an array of a shape, one after the other, and reduces them to cells."""
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
     found = _Cells(np.full(counts, np.nan), np.full(counts, np.nan))

@@ -9,10 +9,14 @@ import asyncio
 import atexit
 import contextlib
 import secrets
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .app import application
 from .shown import Shown
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
+    from starlette.types import Message
 
 #: Headers that the Jupyter server sets itself.
 _NOT_PASSED = {"content-length", "date", "server", "transfer-encoding"}
@@ -24,7 +28,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "hyperslab.viewer.jupyter"}]
 
 
-def _load_jupyter_server_extension(server: Any) -> None:
+def _load_jupyter_server_extension(server: ServerApp) -> None:
     """Adds the viewer to a Jupyter server."""
     from jupyter_server.base.handlers import JupyterHandler
     from jupyter_server.utils import url_path_join
@@ -68,7 +72,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
                 "server": None,
             }
 
-            async def receive() -> dict[str, Any]:
+            async def receive() -> Message:
                 nonlocal is_asked
                 if not is_asked:
                     is_asked = True
@@ -76,7 +80,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
                 await self._is_closed.wait()
                 return {"type": "http.disconnect"}
 
-            async def send(message: Any) -> None:
+            async def send(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     self.set_status(message["status"], reason=None if message["status"] < 499 else "Error")
                     for name, value in message["headers"]:
