@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -35,3 +35,43 @@ Json = Any
 JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
+
+
+class OpenOptions(TypedDict, total=False):
+    """Options of `hyperslab.open` for files that are read."""
+
+    threads: int | None
+    format: str | None
+    paths: str | None
+    missing_sources: str | None
+    limits: Mapping[str, int] | None
+    index_folder: Path | None
+    chunk_cache_bytes: int | None
+    indexes: str | None
+    storage_options: Mapping[str, object] | None
+
+
+class FileOptions(OpenOptions, total=False):
+    """All options of `hyperslab.open`."""
+
+    mode: str
+    store: object
+    timeout: float | None
+
+
+class ScanOptions(TypedDict, total=False):
+    """Options of `File.table` besides its path, condition, columns and model."""
+
+    layout: str | None
+    decode: bool
+    batch_rows: int
+    limit: int | None
+    omitted: str
+    variables: Mapping[str, object] | None
+    nonconforming: str
+
+
+class TableOptions(ScanOptions, total=False):
+    """Options of `File.table` besides its path, condition and model."""
+
+    columns: Sequence[str] | None

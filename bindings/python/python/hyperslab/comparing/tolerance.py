@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, AnyDtype, BoolArray
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, BoolArray
 from ..values.empty import Empty
 from ..values.references import Reference, RegionReference
 from ..values.regions import canonical
@@ -79,7 +78,7 @@ def differing(one: AnyArray, other: AnyArray, tolerance: Tolerance) -> BoolArray
     return np.asarray(one != other)
 
 
-def same(one: Any, other: Any, tolerance: Tolerance) -> bool:
+def same(one: AttributeValue, other: AttributeValue, tolerance: Tolerance) -> bool:
     """Whether two values are the same; references are if they lead to the same path and region."""
     if isinstance(one, Empty) or isinstance(other, Empty):
         return isinstance(one, Empty) and isinstance(other, Empty) and one.dtype == other.dtype
@@ -99,7 +98,7 @@ def _text(value: str | bytes) -> bytes:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-def _place(reference: Reference) -> tuple[Any, ...]:
+def _place(reference: Reference) -> tuple[object, ...]:
     if not reference:
         return (None,)
     selection = reference.selection if isinstance(reference, RegionReference) else None

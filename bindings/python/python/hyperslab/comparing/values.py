@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from ..base.errors import LimitExceededError, UnsupportedError
-from ..base.type_aliases import AnyArray, Int64Array, UInt8Array
+from ..base.type_aliases import AnyArray, ColumnValue, Int64Array, UInt8Array
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
 from .tolerance import Tolerance, differing, distance
@@ -29,6 +29,7 @@ _SPARSE_FACTOR = 1 << 16
 _THREADS = 2
 
 Box = tuple[slice, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class ValueDifference:
     count: int
     total: int
     index: tuple[int, ...] | None = None
-    values: tuple[Any, Any] | None = None
+    values: tuple[ColumnValue, ColumnValue] | None = None
     absolute: float | None = None
     relative: float | None = None
 
@@ -80,9 +81,9 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
         return _summary(_in_order(threads, work, boxes), one.size)
 
 
-def _in_order(threads: concurrent.futures.Executor, work: Any, boxes: Iterator[Box]) -> Iterator[Any]:
+def _in_order(threads: concurrent.futures.Executor, work: Callable[[Box], T], boxes: Iterator[Box]) -> Iterator[T]:
     """Results in the order of the boxes, with at most one box waiting for each thread."""
-    running: list[concurrent.futures.Future[Any]] = []
+    running: list[concurrent.futures.Future[T]] = []
     try:
         for box in boxes:
             running.append(threads.submit(work, box))
@@ -99,7 +100,7 @@ def _in_order(threads: concurrent.futures.Executor, work: Any, boxes: Iterator[B
 class _Part:
     count: int
     index: tuple[int, ...]
-    values: tuple[Any, Any]
+    values: tuple[ColumnValue, ColumnValue]
     absolute: float | None
     relative: float | None
 
@@ -127,7 +128,7 @@ def _largest(one: AnyArray, other: AnyArray) -> tuple[float | None, float | None
     return float(apart.max()), float(relative.max()) if len(relative) else None
 
 
-def _summary(parts: Any, total: int) -> ValueDifference | None:
+def _summary(parts: Iterable[_Part | None], total: int) -> ValueDifference | None:
     found: list[_Part] = [part for part in parts if part is not None]
     if not found:
         return None
@@ -165,7 +166,7 @@ def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: S
         if math.prod(steps) * item_bytes <= _BOX_BYTES:
             break
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
-    positions: Iterable[Any] = _positions(counts)
+    positions: Iterable[list[int]] = _positions(counts)
     if chunks is not None and numbers is not None:
         grid = [-(-extent // chunk) for extent, chunk in zip(shape, chunks, strict=True)]
         starts = np.unravel_index(numbers, grid)
