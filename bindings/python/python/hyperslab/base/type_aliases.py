@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
 
 #: A path of a file or folder.
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -35,6 +38,8 @@ Json = Any
 JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
+#: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
+Condition: TypeAlias = "str | pyarrow.dataset.Expression"
 
 
 class OpenOptions(TypedDict, total=False):
@@ -75,3 +80,10 @@ class TableOptions(ScanOptions, total=False):
     """Options of `File.table` besides its path, condition and model."""
 
     columns: Sequence[str] | None
+
+
+class FileTableOptions(TableOptions, total=False):
+    """Options of `File.table` besides its path."""
+
+    where: Condition | None
+    model: str | None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray
 
 from ..base.errors import InvalidInputError
 from ..base.extras import importing
-from ..base.type_aliases import Path
+from ..base.type_aliases import FileTableOptions, Path
 from ..files.file import File
 from ..files.file import open as open_files
 from ..sources.file_objects import CONTENT_NAME
 from ..tables.table import Table
 from .writing import to_netcdf
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Variables that `load` reads side by side. Each read uses all cores, too.
 _LOADED_TOGETHER = 4
@@ -43,7 +46,7 @@ class HyperslabAccessor:
             raise InvalidInputError("the dataset was not opened from files: write it first, dataset.hyperslab.to_netcdf(path)")
         return open_files(paths if len(paths) > 1 else paths[0])
 
-    def to_table(self, path: str | None = None, **options: Any) -> Table:
+    def to_table(self, path: str | None = None, **options: Unpack[FileTableOptions]) -> Table:
         """Plans a scan of the files that the dataset was opened from, as Arrow.
 
         Args:

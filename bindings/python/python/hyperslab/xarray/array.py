@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from types import EllipsisType
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +16,10 @@ from ..dtypes import is_plain
 from ..objects.dataset import Dataset
 from .opening import OpenedFile
 from .point_reading import read_points
+
+#: What a key selects along one dimension: an index, a range, or a list of indexes.
+Along = int | slice | AnyArray
+Key = tuple[Along, ...]
 
 
 class Store(Protocol):
@@ -33,39 +39,39 @@ class HyperslabArray(BackendArray):
         self._store, self._path, self._datatype = store, path, datatype
         self.dtype, self.shape = dtype, shape
 
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> AnyArray:
         if isinstance(key, indexing.VectorizedIndexer):
             return self._at_points(key.tuple)
         return self._selected(key.tuple)
 
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> AnyArray:
         """As `[]`, in a thread: reading does not hold the interpreter."""
         return await asyncio.to_thread(self.__getitem__, key)
 
-    def _selected(self, key: tuple[Any, ...]) -> AnyArray:
+    def _selected(self, key: Key) -> AnyArray:
         """Ranges, indexes and lists of indexes, which select their product. Datasets take lists in any order, but no negative steps."""
         forward, turn = forward_key(key, self.shape)
         return self._converted(array_of(self._store.opened().dataset(self._path), forward)[turn])
 
-    def _at_points(self, key: tuple[Any, ...]) -> AnyArray:
+    def _at_points(self, key: Key) -> AnyArray:
         return self._converted(read_points(self._store.opened().dataset(self._path), full_points(key, self.shape)))
 
     def _converted(self, values: AnyArray) -> AnyArray:
         return converted(values, self._datatype, self.dtype)
 
 
-def array_of(dataset: Dataset, key: list[Any]) -> AnyArray:
+def array_of(dataset: Dataset, key: Sequence[Along]) -> AnyArray:
     """The selected values of a dataset; of a single element an array without dimensions."""
     if any(isinstance(along, slice) or np.ndim(along) for along in key) or not key:
         return np.asarray(dataset[tuple(key)] if key else dataset[...])
     # An element may be of a type that an array would take apart, such as a sequence: it is read in an array.
-    indexes = [int(along) for along in key]
+    indexes = [int(along) for along in key if not isinstance(along, slice)]
     for index, extent in zip(indexes, dataset.shape, strict=True):
         if not -extent <= index < extent:
             raise IndexError(f"index {index} is outside of a dimension of {extent}")
     places = tuple(slice(index % extent, index % extent + 1) for index, extent in zip(indexes, dataset.shape, strict=True))
     whole: AnyArray = np.asarray(dataset[places])
-    first: tuple[Any, ...] = tuple([0] * len(places) + [...])
+    first: tuple[int | EllipsisType, ...] = tuple([0] * len(places) + [...])
     return np.asarray(whole[first])
 
 
@@ -82,7 +88,7 @@ def converted(values: AnyArray, datatype: dict[str, Any], dtype: AnyDtype) -> An
     return values.astype(dtype)
 
 
-def full_points(key: tuple[Any, ...], shape: tuple[int, ...]) -> list[AnyArray]:
+def full_points(key: Key, shape: tuple[int, ...]) -> list[AnyArray]:
     """The key of a `VectorizedIndexer` as arrays that broadcast: dimensions that are sliced come after those of the points."""
     arrays = [along for along in key if isinstance(along, np.ndarray)]
     sliced = [axis for axis, along in enumerate(key) if isinstance(along, slice)]
@@ -98,15 +104,15 @@ def full_points(key: tuple[Any, ...], shape: tuple[int, ...]) -> list[AnyArray]:
     return indexes
 
 
-def forward_key(key: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[list[Any], tuple[Any, ...]]:
+def forward_key(key: Key, shape: tuple[int, ...]) -> tuple[list[Along], tuple[slice | EllipsisType, ...]]:
     """A key without negative steps, and the key that turns what it selects."""
-    forward: list[Any] = []
-    turn: list[Any] = []
+    forward: list[Along] = []
+    turn: list[slice] = []
     for along, extent in zip(key, shape, strict=True):
-        backward = isinstance(along, slice) and (along.step or 1) < 0
-        forward.append(_reversed(along, extent) if backward else along)
+        step = (along.step or 1) if isinstance(along, slice) else 1
+        forward.append(_reversed(along, extent) if isinstance(along, slice) and step < 0 else along)
         if isinstance(along, slice) or np.ndim(along):
-            turn.append(slice(None, None, -1 if backward else 1))
+            turn.append(slice(None, None, -1 if step < 0 else 1))
     return forward, (*turn, ...)
 
 

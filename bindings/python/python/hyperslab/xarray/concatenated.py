@@ -13,7 +13,8 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from ..base.type_aliases import AnyArray, AnyDtype
-from .array import array_of, converted, forward_key, full_points
+from ..objects.dataset import Dataset
+from .array import Along, Key, array_of, converted, forward_key, full_points
 from .point_reading import read_points
 
 #: Bytes of a selection from which on several threads read files side by side. Each read of a large chunk uses all cores anyway.
@@ -23,7 +24,7 @@ _PARALLEL_BYTES = 1 << 20
 class DatasetsByFile(Protocol):
     """What a concatenated array reads from."""
 
-    def dataset(self, name: str, file: int) -> Any:
+    def dataset(self, name: str, file: int) -> Dataset:
         """The dataset of a variable in one of the files."""
 
 
@@ -32,8 +33,8 @@ class Part(NamedTuple):
     these elements in the result."""
 
     file: int
-    local: Any
-    places: Any
+    local: slice | AnyArray
+    places: slice | AnyArray
 
 
 class ConcatenatedArray(BackendArray):
@@ -59,16 +60,16 @@ class ConcatenatedArray(BackendArray):
         self._bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self.shape, self.dtype = shape, dtype
 
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> AnyArray:
         if isinstance(key, indexing.VectorizedIndexer):
             return self._at_points(full_points(key.tuple, self.shape))
         return self._selected(key.tuple)
 
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> AnyArray:
         """As `[]`, in a thread: reading does not hold the interpreter."""
         return await asyncio.to_thread(self.__getitem__, key)
 
-    def _selected(self, key: tuple[Any, ...]) -> AnyArray:
+    def _selected(self, key: Key) -> AnyArray:
         forward, turn = forward_key(key, self.shape)
         chosen = forward[self._axis]
         if not isinstance(chosen, slice) and np.ndim(chosen) == 0:
@@ -95,7 +96,7 @@ class ConcatenatedArray(BackendArray):
         turned: AnyArray = out[turn]
         return turned
 
-    def _read(self, file: int, key: list[Any]) -> AnyArray:
+    def _read(self, file: int, key: Sequence[Along]) -> AnyArray:
         """A selection of one file; a single element is an array, too."""
         return converted(array_of(self._store.dataset(self._name, file), key), self._datatype, self.dtype)
 
@@ -143,7 +144,7 @@ class StackedArray(ConcatenatedArray):
 
     __slots__ = ()
 
-    def _read(self, file: int, key: list[Any]) -> AnyArray:
+    def _read(self, file: int, key: Sequence[Along]) -> AnyArray:
         values = super()._read(file, key[1:])
         of_file = key[0]
         return values if not isinstance(of_file, slice) and np.ndim(of_file) == 0 else values[np.newaxis][of_file]
@@ -154,7 +155,7 @@ class StackedArray(ConcatenatedArray):
         return np.full(len(indexes[0]), super()._read(file, [])[()], dtype=self.dtype)
 
 
-def _indexes(along: Any, extent: int) -> AnyArray:
+def _indexes(along: Along, extent: int) -> AnyArray:
     """What a slice or an array of integers selects of a dimension, as numbers that are not negative."""
     if isinstance(along, slice):
         return np.arange(*along.indices(extent), dtype=np.int64)
@@ -165,7 +166,7 @@ def _indexes(along: Any, extent: int) -> AnyArray:
     return np.where(found < 0, found + extent, found)
 
 
-def _as_slice(indexes: AnyArray) -> Any:
+def _as_slice(indexes: AnyArray) -> slice | AnyArray:
     """Indexes as a slice if they are a range with a positive step, which reads and writes faster."""
     if len(indexes) == 1:
         return slice(int(indexes[0]), int(indexes[0]) + 1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype, Elements
 
 #: If all combinations of the points' indexes are at most this many times the points, they are read at once.
 _MAX_PRODUCT = 4
@@ -31,7 +31,7 @@ class Indexable(Protocol):
     def chunks(self) -> tuple[int, ...] | None: ...
     @property
     def dtype(self) -> AnyDtype: ...
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: object) -> Elements: ...
 
 
 def read_points(dataset: Indexable, indexes: Sequence[AnyArray]) -> AnyArray:

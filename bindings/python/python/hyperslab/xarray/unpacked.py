@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,9 +10,9 @@ from xarray import Variable
 from xarray.conventions import decode_cf_variable
 from xarray.core import indexing
 
-from ..base.type_aliases import AnyArray, AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue
 from ..dtypes import is_plain
-from .array import HyperslabArray, Store, forward_key
+from .array import Along, HyperslabArray, Key, Store, forward_key
 
 #: Attributes that unpacking follows.
 _PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value")
@@ -49,7 +49,7 @@ class UnpackedArray(HyperslabArray):
         super().__init__(store, path, datatype, np.dtype("f8" if unpacking.is_double else "f4"), shape)
         self._unpacking = unpacking
 
-    def _selected(self, key: tuple[Any, ...]) -> AnyArray:
+    def _selected(self, key: Key) -> AnyArray:
         forward, turn = forward_key(key, self.shape)
         reader = self._store.opened().dataset(self._path)._reader
         shape = _shape_of(forward, self.shape)
@@ -64,10 +64,10 @@ class UnpackedArray(HyperslabArray):
         return self._unpacking.numpys(values)
 
 
-def _shape_of(key: list[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
+def _shape_of(key: Sequence[Along], shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what slices, indexes and lists of indexes select."""
     kept = [(along, extent) for along, extent in zip(key, shape, strict=True) if isinstance(along, slice) or np.ndim(along)]
-    return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else len(along) for along, extent in kept)
+    return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else np.size(along) for along, extent in kept)
 
 
 def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: dict[str, Any], wanted: bool | Mapping[str, bool]) -> Variable:
@@ -111,7 +111,7 @@ def _is_unpacked_by_core(datatype: dict[str, Any]) -> bool:
     return datatype["class"] in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype['order']}i8").isnative
 
 
-def _is_exact(factor: Any, dtype: AnyDtype) -> bool:
+def _is_exact(factor: AttributeValue, dtype: AnyDtype) -> bool:
     """Whether numpy computes with this factor in `dtype`."""
     if factor is None:
         return True
