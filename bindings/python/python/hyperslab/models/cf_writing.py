@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, Path
+from ..base.type_aliases import AnyArray, AttributeValue, Path
 from ..netcdf.writing import NetcdfGroup, NewNetcdf, create_netcdf
 from ..values.netcdf_types import checked_name
 
@@ -62,7 +62,7 @@ def write_observations(
     profile: str | None = None,
     profile_columns: Sequence[str] = (),
     coordinates: Sequence[str] = (),
-    attrs: Mapping[str, Mapping[str, Any]] | None = None,
+    attrs: Mapping[str, Mapping[str, AttributeValue]] | None = None,
     representation: str = "contiguous",
     sample_dimension: str = "obs",
     **options: Any,
@@ -116,7 +116,7 @@ class _Sampling:
     profile: str | None
     profile_columns: Sequence[str]
     coordinates: Sequence[str]
-    attrs: Mapping[str, Mapping[str, Any]]
+    attrs: Mapping[str, Mapping[str, AttributeValue]]
     representation: str
     sample_dimension: str
 
@@ -166,12 +166,12 @@ class _Level:
     first: AnyArray
     owner: AnyArray
 
-    def write_index(self, group: NetcdfGroup, columns: Mapping[str, Any], dimension: str, owner: AnyArray) -> None:
+    def write_index(self, group: NetcdfGroup, columns: Mapping[str, AnyArray], dimension: str, owner: AnyArray) -> None:
         """The number of the instance of each element along a dimension."""
         name = _free(f"{self.dimension}_index", columns)
         group.create_variable(name, [dimension], data=owner.astype("i8"), attrs={"instance_dimension": self.dimension}, fill_value=False)
 
-    def write_counts(self, group: NetcdfGroup, columns: Mapping[str, Any], sample_dimension: str) -> None:
+    def write_counts(self, group: NetcdfGroup, columns: Mapping[str, AnyArray], sample_dimension: str) -> None:
         """The number of observations of each."""
         sizes = np.bincount(self.owner, minlength=len(self.first)).astype("i8")
         group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
@@ -206,7 +206,7 @@ def _level(
     columns: Mapping[str, AnyArray],
     names: Sequence[str],
     feature: str,
-    attrs: Mapping[str, Mapping[str, Any]],
+    attrs: Mapping[str, Mapping[str, AttributeValue]],
     options: dict[str, Any],
 ) -> _Level:
     """Writes the columns `names`, whose first identifies the instances of a feature, once for each instance."""
@@ -269,7 +269,7 @@ def _missing(values: AnyArray) -> AnyArray:
     return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.ma.getmaskarray(values))
 
 
-def _free(name: str, columns: Mapping[str, Any]) -> str:
+def _free(name: str, columns: Mapping[str, AnyArray]) -> str:
     while name in columns:
         name += "_"
     return name
