@@ -6,8 +6,9 @@ import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..base.type_aliases import JsonObject
 from ..base.visible import visible
 
 #: Rows that a page shows.
@@ -144,7 +145,7 @@ class Recovery:
             f"{sure['certain']:,} objects certain, {sure['plausible']:,} plausible, {sure['guessed']:,} guessed, {nameless:,} without a name; {len(self.lost):,} losses"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:

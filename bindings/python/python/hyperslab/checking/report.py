@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..base.type_aliases import JsonObject
 from ..base.visible import visible
 
 #: Findings that a page shows.
@@ -91,7 +92,7 @@ class CheckReport:
             f"{self.structures:,} structures, {data}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:

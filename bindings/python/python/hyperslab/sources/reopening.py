@@ -5,8 +5,8 @@ from __future__ import annotations
 import copyreg
 import os
 import weakref
-from collections.abc import Iterable
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, cast
 
 from .. import _native
 from ..base.errors import ConflictError, InvalidTypeError
@@ -70,7 +70,7 @@ def _origin_of(file: _native.File) -> Origin:
     return path, (*arguments[:4], tuple(arguments[4]), *arguments[5:8], tuple(arguments[8])), length, modified, tag
 
 
-def reduced(file: _native.File) -> tuple[Any, ...]:
+def reduced(file: _native.File) -> tuple[Callable[..., _native.File], tuple[object, ...]]:
     """What pickles an open file: how it is opened again."""
     origin = _origin_of(file)
     if os.path.basename(origin[0]) == JOINED_NAME:
