@@ -9,7 +9,8 @@ import asyncio
 import atexit
 import contextlib
 import secrets
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from .app import application
 from .shown import Shown
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _NOT_PASSED = {"content-length", "date", "server", "transfer-encoding"}
 #: What jupyterlab-h5web asks for.
 _H5WEB = "attr|data|meta|paths"
+Method = TypeVar("Method", bound=Callable[..., Awaitable[None]])
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
@@ -35,6 +37,7 @@ def _load_jupyter_server_extension(server: ServerApp) -> None:
     from tornado.iostream import StreamClosedError
     from tornado.web import authenticated
 
+    checked: Callable[[Method], Method] = authenticated
     token = secrets.token_urlsafe(24)  # between this handler and the application only
     app = application(Shown([server.root_dir]), token, hosts=("*",))
     atexit.register(app.state.close)
@@ -48,13 +51,11 @@ def _load_jupyter_server_extension(server: ServerApp) -> None:
         def on_connection_close(self) -> None:
             self._is_closed.set()
 
-        @authenticated  # type: ignore[untyped-decorator]
+        @checked
         async def get(self, path: str) -> None:
             await self._pass(path)
 
-        @authenticated  # type: ignore[untyped-decorator]
-        async def post(self, path: str) -> None:
-            await self._pass(path)
+        post = get
 
         async def _pass(self, path: str) -> None:
             request, is_asked = self.request, False

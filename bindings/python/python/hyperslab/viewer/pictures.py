@@ -145,7 +145,7 @@ def _none(file: File, model: ModelView) -> list[Choice]:
 class _Watched:
     """A dataset that stops a drawing whose time is over between two reads."""
 
-    def __init__(self, dataset: Dataset, watch: Watch) -> None:
+    def __init__(self, dataset: Dataset | nexus._Signal, watch: Watch) -> None:
         self._dataset, self._watch = dataset, watch
 
     def __getattr__(self, name: str) -> Any:
@@ -348,8 +348,8 @@ def _signals(file: File, model: ModelView) -> list[Choice]:
 
 def _draw_signal(file: File, model: ModelView, name: str, index: tuple[int, ...], axes: Axes, watch: Watch) -> None:
     view = nexus.open(file)
-    signal = nexus._Signal(_Watched(view.signal(name), watch), view.axes(name))  # type: ignore[arg-type]
-    plot.plot(signal, index=index, ax=axes)
+    signal = nexus._Signal(view.signal(name), view.axes(name))
+    plot.plot(_Watched(signal, watch), index=index, ax=axes)
 
 
 _CHOICES = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import xarray
 
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 _LOADED_TOGETHER = 4
 
 
-@xarray.register_dataset_accessor("hyperslab")  # type: ignore[no-untyped-call]
+T = TypeVar("T")
+#: xarray's decorator, which has no types.
+_register: Callable[[str], Callable[[type[T]], type[T]]] = xarray.register_dataset_accessor
+
+
+@_register("hyperslab")
 class HyperslabAccessor:
     """What Hyperslab adds to a dataset of xarray: `dataset.hyperslab`."""
 

@@ -113,7 +113,9 @@ class FilesStore(AbstractDataStore):
         """The group of a file, and its variables."""
         names = HyperslabStore(OneOf([OpenedFile(file._file, None)], 0), self._group, file.filename, self._drop).get_variables()
         for path in (self._group, *map(self._path, names)):
-            yield path, file._object(*file._file.find(path), path)  # type: ignore[misc]
+            found = file._object(*file._file.find(path), path)
+            assert isinstance(found, (Group, Dataset))
+            yield path, found
 
     def _concatenated(self, name: str, variable: Variable) -> Variable:
         series = self._series[name]
@@ -138,6 +140,7 @@ class FilesStore(AbstractDataStore):
             attributes = read_attributes(dataset.attrs)
             values = converted(np.asarray(dataset[...]), dataset._about["datatype"], variable.dtype)
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
-        whole = Variable.concat(parts, self._concat_dim)  # type: ignore[no-untyped-call]
+        concat: Callable[[list[Variable], str], Variable] = Variable.concat
+        whole = concat(parts, self._concat_dim)
         kept = {key: parts[0].encoding[key] for key in ("units", "calendar") if key in parts[0].encoding}
         return Variable(dims, whole.values, parts[0].attrs, {**encoding, **kept})

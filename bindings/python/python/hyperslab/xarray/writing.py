@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -150,17 +151,16 @@ def _nodes(dataset: xarray.Dataset | xarray.DataTree, group: str | None, unlimit
 
 def _encoded(variables: Variables, attributes: Attributes) -> tuple[Variables, Attributes]:
     """Variables as xarray's engine of netCDF-4 stores them."""
+    from xarray import conventions
+    from xarray.backends import common
     from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
-    from xarray.conventions import cf_encoder
 
-    try:
-        from xarray.backends.common import ensure_dtype_not_object
-    except ImportError:  # xarray before 2025
-        from xarray.conventions import ensure_dtype_not_object  # type: ignore[attr-defined,no-redef]
-    variables, attributes = cf_encoder(variables, attributes)
+    # xarray before 2025 has it among the conventions.
+    place: ModuleType = common if hasattr(common, "ensure_dtype_not_object") else conventions
+    variables, attributes = conventions.cf_encoder(variables, attributes)
     coders: list[VariableCoder] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
     for name, variable in variables.items():
-        made = ensure_dtype_not_object(variable, name=name)
+        made = place.ensure_dtype_not_object(variable, name=name)
         if made.dtype.kind in "iufc" and not made.dtype.isnative:
             made = made.astype(made.dtype.newbyteorder("="), keep_attrs=True)
         for coder in coders:
