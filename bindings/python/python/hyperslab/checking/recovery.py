@@ -6,10 +6,12 @@ import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..base.type_aliases import JsonObject
 from ..base.visible import visible
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: Rows that a page shows.
 _SHOWN = 1000

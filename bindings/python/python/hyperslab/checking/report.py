@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import html
 from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..base.type_aliases import JsonObject
 from ..base.visible import visible
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: Findings that a page shows.
 _SHOWN = 1000

@@ -8,13 +8,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.extras import require
-from ..base.type_aliases import JsonObject
 from ..base.visible import visible
 from ..objects.plot import picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ..base.type_aliases import JsonObject
 
 #: Datasets and kinds that a picture and a page show.
 _SHOWN = 12

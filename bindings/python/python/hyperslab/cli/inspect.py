@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -13,7 +13,6 @@ from rich.table import Table as Grid
 
 import hyperslab as hs
 
-from ..base.type_aliases import Json, JsonObject
 from ..base.visible import visible
 from ..exporting.plain_values import plain
 from ..files import model_contents
@@ -22,6 +21,9 @@ from ..sources.addresses import is_address
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
 from .terminal import has_style, say
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json, JsonObject
 
 #: What people call the formats that `File.format` tells.
 _FORMATS = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import math
+from typing import TYPE_CHECKING
 
-from ..base.type_aliases import Json
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json
 
 
 def plain(value: object) -> Json:

@@ -6,12 +6,14 @@ import io
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple, Protocol, TypeGuard
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 from .. import _native
 from ..base.errors import Error, InvalidTypeError, IoError, remember_cause
-from ..base.type_aliases import JsonObject
 from .addresses import shown_address
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: File objects of at most this many bytes are read whole when they are opened.
 MAX_WHOLE_BYTES = 1 << 20

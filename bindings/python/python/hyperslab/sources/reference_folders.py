@@ -8,9 +8,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ..base.errors import CorruptError, LimitExceededError
-from ..base.type_aliases import Json
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json
 
 #: What describes all arrays, and how many chunks a file of Parquet has.
 METADATA = ".zmetadata"
