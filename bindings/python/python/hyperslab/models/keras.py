@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from ..files.model_view import ModelView, required
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+    from ..objects.dataset import Dataset
 
 __all__ = ["Keras", "open"]
 
@@ -100,7 +102,7 @@ def _owner(row: JsonObject) -> str:
     return group if name == row["weight"] else f"{row['layer']}_{row['layer_index']}"
 
 
-def _array(dataset: Any, dtype: str) -> AnyArray:
+def _array(dataset: Dataset, dtype: str) -> AnyArray:
     values: AnyArray = np.asarray(dataset[()])
     if dtype == "bfloat16" and values.dtype.itemsize == 2:
         return (np.ascontiguousarray(values).view("<u2").astype("<u4") << 16).view("<f4")

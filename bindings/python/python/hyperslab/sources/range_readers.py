@@ -146,7 +146,7 @@ class StoreReader:
         return int(about["size"]), about.get("e_tag")
 
 
-def of_store(store: Any, path: str) -> Opened:
+def of_store(store: ObjectStore, path: str) -> Opened:
     """The object `path` of a store with obspec's methods `head` and `get_ranges`.
 
     Raises:
