@@ -13,6 +13,7 @@ import numpy as np
 
 from .base import nonstandard_numbers
 from .base.errors import UnsupportedError
+from .base.type_aliases import AnyDtype
 
 #: Members of a compound datatype that a description names.
 MAX_DESCRIBED = 40
@@ -56,7 +57,7 @@ MAX_BYTES = (1 << 31) - 1
 
 
 @kept_for_large
-def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+def stored_dtype(datatype: dict[str, Any]) -> AnyDtype:
     """The dtype of the bytes as stored in the file, with references into a heap as opaque bytes.
 
     Args:
@@ -101,7 +102,7 @@ def stored_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     raise UnsupportedError(f"a datatype of class {datatype.get('name', kind)} with {size} bytes")
 
 
-def _complex(datatype: dict[str, Any]) -> np.dtype[Any] | None:
+def _complex(datatype: dict[str, Any]) -> AnyDtype | None:
     members = datatype["members"]
     if [m[0] for m in members] != ["r", "i"]:
         return None
@@ -183,7 +184,7 @@ def is_extended_complex(datatype: dict[str, Any]) -> bool:
 
 
 @kept_for_large
-def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+def value_dtype(datatype: dict[str, Any]) -> AnyDtype:
     """The dtype of the values: as stored, with `object` for variable-length values and references.
 
     Args:
@@ -221,7 +222,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     return np.dtype(object)
 
 
-def number_dtype(datatype: dict[str, Any]) -> np.dtype[Any] | None:
+def number_dtype(datatype: dict[str, Any]) -> AnyDtype | None:
     """The dtype of an integer or a float with a layout of numpy.
 
     Args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from . import _native
 from .base.blocks import MAX_ROWS, card, facts, grid, size
@@ -289,7 +289,7 @@ def chunk_index(
     inline_threshold: int = 0,
     restart_points: int | None = None,
     threads: int | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> ChunkIndex:
     """Makes a chunk index of a remote file: its metadata in a local file, with which the remote file is opened, and its chunks are
     located, without a request; or in an object beside it, for everybody who opens it. With `restart_points`, a part of a large gzip

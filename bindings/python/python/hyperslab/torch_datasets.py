@@ -9,8 +9,9 @@ import numpy as np
 
 from .base.errors import InvalidInputError, UnsupportedError
 from .base.extras import require
-from .batching.batches import Batches, batches
-from .batching.values import Values, taken
+from .base.type_aliases import JsonObject
+from .batching.batches import Batches, HasRows, batches
+from .batching.values import Batch, Values, taken
 
 require("hyperslab.torch_datasets", "ml", "torch")
 
@@ -49,7 +50,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         """Number of batches of this rank, without worker processes."""
         return len(self._loader)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch]:
         worker = get_worker_info()
         if worker is None:
             chosen = self._loader
@@ -72,7 +73,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         """
         self._loader.epoch = epoch
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> JsonObject:
         """The place of the iteration in this process; not with worker processes.
 
         Returns:
@@ -83,7 +84,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         """
         return self._loader.state_dict()
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: JsonObject) -> None:
         """Makes the next iteration in this process go on after a state.
 
         Args:
@@ -112,7 +113,7 @@ class RowDataset(Dataset):  # type: ignore[misc, type-arg, unused-ignore]
         >>> torch.utils.data.DataLoader(RowDataset({"x": f["x"], "y": f["y"]}), batch_size=64, shuffle=True)
     """
 
-    def __init__(self, source: Any, **options: Any) -> None:
+    def __init__(self, source: HasRows, **options: Any) -> None:
         self._source = batches(source, 1, threads=0, **options)._source
         if self._source.no_exact:
             raise UnsupportedError(f"single rows: {self._source.no_exact}")
@@ -121,10 +122,10 @@ class RowDataset(Dataset):  # type: ignore[misc, type-arg, unused-ignore]
         """Number of rows."""
         return self._source.rows
 
-    def __getitem__(self, row: int) -> Any:
+    def __getitem__(self, row: int) -> dict[str, torch.Tensor | Values]:
         return self.__getitems__([row])[0]
 
-    def __getitems__(self, rows: Sequence[int]) -> list[Any]:
+    def __getitems__(self, rows: Sequence[int]) -> list[dict[str, torch.Tensor | Values]]:
         """The rows of several numbers, read together."""
         wanted = np.asarray(rows, np.int64)
         if len(wrong := wanted[(wanted < -len(self)) | (wanted >= len(self))]):
@@ -134,11 +135,11 @@ class RowDataset(Dataset):  # type: ignore[misc, type-arg, unused-ignore]
         return [{name: _tensor(found[place : place + 1])[0] for name, found in values.items()} for place in range(len(wanted))]
 
 
-def _tensors(batch: Any) -> Any:
+def _tensors(batch: Batch) -> Batch:
     return {name: _tensor(values) for name, values in batch.items()} if isinstance(batch, dict) else batch
 
 
-def _tensor(values: Values) -> Any:
+def _tensor(values: Values) -> torch.Tensor | Values:
     """A tensor that shares the memory of an array. Values that PyTorch has no type for stay as they are."""
     if isinstance(values, np.ndarray):
         try:

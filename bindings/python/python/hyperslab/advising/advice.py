@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import JsonObject, Path
 from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.tree import Shown
 from ..sources.storage import StorageLayout, storage_layout
 from ..tuning.machine import cores
 from . import report
@@ -56,7 +56,7 @@ class Advice:
         """How many times as fast the accesses are predicted to become together, each with its weight."""
         return total_gain(self.accesses)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values, for JSON.
 
         Returns:
@@ -215,7 +215,7 @@ def refusal(dataset: Dataset, min_bytes: int) -> str | None:
 
 def _datasets(group: Group) -> Iterator[Dataset]:
     """Each dataset of the file once."""
-    pending: list[Any] = [group]
+    pending: list[Shown] = [group]
     seen: set[int] = set()
     while pending:
         node = pending.pop()

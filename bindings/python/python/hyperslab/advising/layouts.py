@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
+from ..base.type_aliases import Json
 from .accesses import Pattern
 
 #: Chunk sizes that are compared, in bytes. Smaller ones cost more metadata than they save, larger ones are not kept by the
@@ -21,7 +21,7 @@ class Filter:
     """Filters of a dataset, as arguments of `create_dataset`, and what was measured on sampled chunks of the file."""
 
     name: str
-    options: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Json], ...]
     #: Size of the values divided by their stored size.
     ratio: float = 1.0
     #: Bytes of values each second, of one thread.

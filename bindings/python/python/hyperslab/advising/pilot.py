@@ -9,10 +9,11 @@ import functools
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..base.type_aliases import UInt8Array
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..tuning.machine import forget
@@ -176,5 +177,5 @@ class _Timed(NamedTuple):
 
 
 @functools.cache
-def _swept() -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _swept() -> UInt8Array:
     return np.zeros(SWEPT_BYTES, "u1")

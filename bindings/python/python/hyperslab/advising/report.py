@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
+from ..base.type_aliases import JsonObject
 from .dataset_advice import DatasetAdvice
 from .hints import Hint
 from .layouts import Filter, Layout
@@ -56,7 +57,7 @@ def times(gain: float) -> str:
     return f"{gain:,.0f}×" if gain >= 100 else f"{gain:.3g}×"
 
 
-def to_dict(advice: _Advice) -> dict[str, Any]:
+def to_dict(advice: _Advice) -> JsonObject:
     """Advice as plain values."""
     return {
         "file": advice.filename,
@@ -84,11 +85,11 @@ def to_dict(advice: _Advice) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _layout(layout: Layout) -> dict[str, Any]:
+def _layout(layout: Layout) -> JsonObject:
     return {"chunks": None if layout.chunks is None else list(layout.chunks), "filter": layout.filter.name, "options": dict(layout.filter.options)}
 
 
-def _filter(filter: Filter) -> dict[str, Any]:
+def _filter(filter: Filter) -> JsonObject:
     return {
         "filter": filter.name, "ratio": filter.ratio, "encode_bytes_per_second": filter.encode_rate,
         "decode_bytes_per_second": filter.decode_rate, "lossy": filter.lossy, "needs_plugin": filter.needs_plugin, "current": filter.is_current,

@@ -7,12 +7,11 @@ import os
 import random
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import Error, InvalidTypeError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, JsonObject
 from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
@@ -26,11 +25,11 @@ SOURCE_BYTES = 512 << 20
 #: Number of the filter that adds checksums.
 FLETCHER32 = 3
 
-_BUILT_IN: tuple[tuple[str, dict[str, Any]], ...] = (
+_BUILT_IN: tuple[tuple[str, JsonObject], ...] = (
     ("shuffle, gzip", {"shuffle": True, "compression": "gzip"}),
     ("shuffle, gzip 1", {"shuffle": True, "compression": "gzip", "compression_opts": 1}),
 )
-_PLUGINS: tuple[tuple[str, dict[str, Any]], ...] = (
+_PLUGINS: tuple[tuple[str, JsonObject], ...] = (
     ("lz4", {"compression": "lz4"}),
     ("shuffle, lz4", {"shuffle": True, "compression": "lz4"}),
     ("bitshuffle, lz4", {"compression": "bitshuffle"}),
@@ -80,7 +79,7 @@ def current_filter(dataset: Dataset) -> Filter | None:
     numbers = {number for number, _, _ in about}
     if numbers - {1, 2, 3, 32000, 32004, 32008, 32015} or name is None:
         return None
-    options: dict[str, Any] = {"compression": name}
+    options: JsonObject = {"compression": name}
     # Levels that are the default's are left out, so that the filter is recognized among the candidates.
     if level is not None and (name, level) not in (("gzip", 4), ("zstd", 3), ("bitshuffle", "lz4")):
         options["compression_opts"] = level

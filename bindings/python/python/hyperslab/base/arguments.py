@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from .errors import Error, InvalidInputError, UnsupportedError
 
@@ -24,7 +23,7 @@ def check_count(name: str, value: int | None) -> None:
         raise InvalidInputError(f"{name} is {value}: give 0 or more")
 
 
-def check_choice(name: str, value: Any, allowed: Iterable[Any], error: type[Error] = InvalidInputError) -> None:
+def check_choice(name: str, value: object, allowed: Iterable[object], error: type[Error] = InvalidInputError) -> None:
     """Raises `error` if an argument is not one of the values that it may have.
 
     Args:
@@ -39,12 +38,12 @@ def check_choice(name: str, value: Any, allowed: Iterable[Any], error: type[Erro
         raise not_a_choice(name, value, choices, error)
 
 
-def not_a_choice(name: str, value: Any, allowed: Iterable[Any], error: type[Error] = InvalidInputError) -> Error:
+def not_a_choice(name: str, value: object, allowed: Iterable[object], error: type[Error] = InvalidInputError) -> Error:
     """The error of `check_choice`. `None` among the values means that the argument may be left out, which the message does not list."""
     return error(unknown_choice(name, value, allowed))
 
 
-def check_mode(mode: Any, allowed: Iterable[str], instead: str | None = None) -> None:
+def check_mode(mode: object, allowed: Iterable[str], instead: str | None = None) -> None:
     """Raises an error if the mode of a file is not one that a function has.
 
     Args:
@@ -61,7 +60,7 @@ def check_mode(mode: Any, allowed: Iterable[str], instead: str | None = None) ->
         raise wrong_mode(mode, choices, instead)
 
 
-def wrong_mode(mode: Any, allowed: Iterable[str], instead: str | None = None) -> Error:
+def wrong_mode(mode: object, allowed: Iterable[str], instead: str | None = None) -> Error:
     """The error of `check_mode`."""
     choices = tuple(allowed)
     if isinstance(mode, str) and mode in _INSTEAD:
@@ -70,16 +69,16 @@ def wrong_mode(mode: Any, allowed: Iterable[str], instead: str | None = None) ->
     return InvalidInputError(unknown_choice("mode", mode, choices) + (f" ({mode!r} is {word!r})" if word in choices else ""))
 
 
-def unknown_choice(name: str, value: Any, allowed: Iterable[Any]) -> str:
+def unknown_choice(name: str, value: object, allowed: Iterable[object]) -> str:
     """The message of `check_choice`."""
     return f"unknown {name} {_shown(value)}; expected {_listed(allowed)}"
 
 
-def _listed(choices: Iterable[Any]) -> str:
+def _listed(choices: Iterable[object]) -> str:
     *most, last = (repr(choice) for choice in choices if choice is not None)
     return " or ".join([", ".join(most), last] if most else [last])
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

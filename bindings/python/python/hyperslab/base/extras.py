@@ -11,6 +11,7 @@ import importlib
 import os
 import threading
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from .errors import MissingExtraError
@@ -49,7 +50,7 @@ atexit.register(_end)
 os.register_at_fork(after_in_child=_renew)
 
 
-def late(module: str) -> Any:
+def late(module: str) -> ModuleType:
     """Imports a module of the package that is above the caller's, or that few programs need.
 
     Args:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .errors import UnsupportedError
+from .type_aliases import AnyArray, AnyDtype
 
 
 def is_nonstandard(datatype: dict[str, Any]) -> bool:
@@ -19,7 +20,7 @@ def is_nonstandard(datatype: dict[str, Any]) -> bool:
     return False
 
 
-def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+def value_dtype(datatype: dict[str, Any]) -> AnyDtype:
     """The narrowest dtype that holds every value."""
     size, order = datatype["size"], datatype["order"]
     if datatype["class"] == "float":
@@ -30,7 +31,7 @@ def value_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
     return np.dtype(f"{order}{'i' if datatype.get('signed') else 'u'}{wider}")
 
 
-def _float_dtype(datatype: dict[str, Any]) -> np.dtype[Any]:
+def _float_dtype(datatype: dict[str, Any]) -> AnyDtype:
     layout = datatype["layout"]
     if _is_extended(datatype):
         return np.dtype(np.longdouble)
@@ -64,7 +65,7 @@ def _is_extended(datatype: dict[str, Any]) -> bool:
     )
 
 
-def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+def convert(raw: AnyArray, datatype: dict[str, Any]) -> AnyArray:
     """The values of elements whose bytes are `raw`."""
     dtype, size = value_dtype(datatype), datatype["size"]
     elements = raw.reshape(-1, size)
@@ -80,11 +81,11 @@ def convert(raw: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[A
     return (_float if datatype["class"] == "float" else _integer)(bits, datatype).astype(dtype)
 
 
-def _field(bits: np.ndarray[Any, Any], start: int, count: int) -> np.ndarray[Any, Any]:
+def _field(bits: AnyArray, start: int, count: int) -> AnyArray:
     return np.asarray((bits >> np.uint64(start)) & np.uint64((1 << count) - 1))
 
 
-def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _integer(bits: AnyArray, datatype: dict[str, Any]) -> AnyArray:
     precision = datatype.get("bit_precision", 8 * datatype["size"])
     value = _field(bits, datatype.get("bit_offset", 0), precision)
     if not datatype.get("signed"):
@@ -93,7 +94,7 @@ def _integer(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray
     return np.asarray((value << unused).view(np.int64) >> np.int64(64 - precision))
 
 
-def _float(bits: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+def _float(bits: AnyArray, datatype: dict[str, Any]) -> AnyArray:
     """Values by HDF5's specification (IV.A.2.d, class 1). An exponent of ones means infinity or NaN as in the HDF5 library; unlike the
     library, a mantissa without any bit is 0 also where no leading bit is implied."""
     layout = datatype["layout"]

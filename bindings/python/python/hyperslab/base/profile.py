@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _native
-from .type_aliases import Path
+
+if TYPE_CHECKING:
+    from .type_aliases import Path
 
 
 class ProfileWarning(UserWarning):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .blocks import size, text
+
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle
 
 #: Nothing is shown before this time, and not more often than this.
 PATIENCE_SECONDS, INTERVAL_SECONDS = 1.0, 0.2
@@ -30,7 +33,7 @@ class Progress:
         """
         self._what, self._unit, self._begin, self._shown_at = what, unit, time.monotonic(), 0.0
         self._done = 0
-        self._handle: Any = None
+        self._handle: DisplayHandle | None = None
         self._is_line = False
         self._notebook = _notebook()
 

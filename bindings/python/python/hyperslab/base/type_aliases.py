@@ -3,26 +3,87 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pyarrow.dataset
 
 #: A path of a file or folder.
 Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 #: A path, a glob, or several paths.
 Paths = Path | Iterable[Path]
-#: An array of any dtype, of 64-bit integers, of doubles.
-AnyArray = np.ndarray[Any, np.dtype[Any]]
+#: Any dtype, and arrays of any shape: of any dtype, or of the dtype in the name.
+AnyDtype = np.dtype[Any]
+AnyArray = np.ndarray[Any, AnyDtype]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+UInt8Array = np.ndarray[Any, np.dtype[np.uint8]]
+UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
+Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
 
-# What lies in a file is known only when it is read. The functions that return it have these names for `Any`:
+# What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
 #: Elements of a dataset: an array; for one element a numpy scalar, `bytes`, a `Reference`, or an array if elements have variable
 #: length; `Empty` for a null dataspace. The type depends on the key and on the dtype in the file.
 Elements = Any
 #: The value of an attribute: an array, a numpy scalar, `str` for text, a `Reference`, or `Empty`, by the dtype in the file.
 AttributeValue = Any
+#: A value of JSON: a text, a number, a truth value, `None`, a list or a dictionary, by the document.
+Json = Any
+#: An object of JSON.
+JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
+#: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
+Condition: TypeAlias = "str | pyarrow.dataset.Expression"
+
+
+class OpenOptions(TypedDict, total=False):
+    """Options of `hyperslab.open` for files that are read."""
+
+    threads: int | None
+    format: str | None
+    paths: str | None
+    missing_sources: str | None
+    limits: Mapping[str, int] | None
+    index_folder: Path | None
+    chunk_cache_bytes: int | None
+    indexes: str | None
+    storage_options: Mapping[str, object] | None
+
+
+class FileOptions(OpenOptions, total=False):
+    """All options of `hyperslab.open`."""
+
+    mode: str
+    store: object
+    timeout: float | None
+
+
+class ScanOptions(TypedDict, total=False):
+    """Options of `File.table` besides its path, condition, columns and model."""
+
+    layout: str | None
+    decode: bool
+    batch_rows: int
+    limit: int | None
+    omitted: str
+    variables: Mapping[str, object] | None
+    nonconforming: str
+
+
+class TableOptions(ScanOptions, total=False):
+    """Options of `File.table` besides its path, condition and model."""
+
+    columns: Sequence[str] | None
+
+
+class FileTableOptions(TableOptions, total=False):
+    """Options of `File.table` besides its path."""
+
+    where: Condition | None
+    model: str | None

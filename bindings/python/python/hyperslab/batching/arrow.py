@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,7 +46,7 @@ def _column(found: Values) -> pa.Array:
 
 def as_numpy(name: str, column: pa.ChunkedArray) -> AnyArray:
     """A column of a table as a numpy array of its own. Nulls of floating-point numbers are NaN; others are refused."""
-    type_: Any = column.type
+    type_ = column.type
     if pa.types.is_dictionary(type_):
         column = column.cast(type_.value_type)
     if column.null_count and not pa.types.is_floating(type_):

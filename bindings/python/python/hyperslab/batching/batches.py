@@ -7,13 +7,13 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
-from ..base.type_aliases import Float64Array
+from ..base.type_aliases import Float64Array, Json, JsonObject
 from ..models.anndata import AnnData
 from ..objects.dataset import Dataset
 from ..objects.group import Group
@@ -24,7 +24,10 @@ from .prefetch import read_ahead
 from .sources import DatasetSource, EndToEnd, SideBySide, Source, even_edges
 from .sparse import sparse_source
 from .tables import TableSource
-from .values import Values, joined_batches, part, taken
+from .values import Batch, Values, joined_batches, part, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 #: The values that a loader holds at most by default, in bytes.
 MEMORY_BYTES = 512 << 20
@@ -36,8 +39,30 @@ UNIT_BYTES_OF_CHUNKS = 64 << 20
 MAX_THREADS = 4
 ORDERS = ("sequential", "exact", "block")
 
+#: What `batches` takes: datasets, groups with sparse matrices and tables, lists of these, and dictionaries of these.
+HasRows: TypeAlias = "Dataset | Group | AnnData | Table | Sequence[HasRows] | Mapping[str, HasRows]"
 #: A function of a batch and a random generator.
-Transform = Callable[[Any, np.random.Generator], Any]
+Transform = Callable[[Batch, np.random.Generator], Batch]
+
+
+class Options(TypedDict):
+    """Arguments of `batches`, with their defaults."""
+
+    batch_size: int
+    order: str
+    seed: int
+    epoch: int
+    rank: int
+    world_size: int
+    drop_last: bool
+    weights: ArrayLike | None
+    draws: int | None
+    mix_blocks: int | None
+    block_rows: int | None
+    transform: Transform | None
+    output: str
+    threads: int
+    memory_bytes: int
 
 
 class Batches:
@@ -49,7 +74,7 @@ class Batches:
         mix_blocks: Blocks that are mixed at a time in block order, else 0.
     """
 
-    def __init__(self, source: Source, options: dict[str, Any]) -> None:
+    def __init__(self, source: Source, options: Options) -> None:
         self._source, self._options = source, options
         self.rows = source.rows
         self.epoch: int = options["epoch"]
@@ -118,11 +143,11 @@ class Batches:
         """Number of batches of this rank in an epoch."""
         return -(-self._order.count // self._share.batch_size)  # with drop_last, the order has whole batches only
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Batch]:
         first, self._first_batch = self._first_batch, 0
         return self._iterate(self.epoch, first)
 
-    def _iterate(self, number: int, first: int) -> Iterator[Any]:
+    def _iterate(self, number: int, first: int) -> Iterator[Batch]:
         """The batches of an epoch from batch `first` on."""
         epoch = self._order.epoch(number)
         size, count = self._share.batch_size, self._order.count
@@ -163,9 +188,9 @@ class Batches:
             pieces.append((end - begin, found))
         return pieces
 
-    def _finished(self, values: dict[str, Values], epoch: int, batch: int) -> Any:
+    def _finished(self, values: dict[str, Values], epoch: int, batch: int) -> Batch:
         """A batch as it is handed out."""
-        output: Any
+        output: Batch
         if self._options["output"] == "arrow":
             output = record_batch(values)
         else:
@@ -194,7 +219,7 @@ class Batches:
         _check_rank(rank, world_size)
         return Batches(self._source, {**self._options, "rank": rank, "world_size": world_size, "epoch": self.epoch})
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> JsonObject:
         """The place of the iteration that went on last, as plain values that JSON can store.
 
         Returns:
@@ -205,7 +230,7 @@ class Batches:
         """
         return {"epoch": self.epoch, "batch": self._next_batch, "order": self._identity()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Json]) -> None:
         """Makes the next iteration begin with the batch after the last one of the iteration that made the state.
 
         Args:
@@ -229,10 +254,11 @@ class Batches:
             raise InvalidInputError(f"the state has batch {batch} of epoch {epoch}, and an epoch has {len(self)} batches")
         self.epoch, self._next_batch, self._first_batch = epoch, batch, batch
 
-    def _identity(self) -> dict[str, Any]:
+    def _identity(self) -> JsonObject:
         """What decides which rows are in which batch."""
         names = ("order", "seed", "rank", "world_size", "batch_size", "drop_last")
-        identity = {name: self._options[name] for name in names} | {"rows": self.rows, "weights": self._weights_digest, "draws": self._draws}
+        options: Mapping[str, object] = self._options
+        identity = {name: options[name] for name in names} | {"rows": self.rows, "weights": self._weights_digest, "draws": self._draws}
         blocks = {"blocks": hashlib.sha256(self._edges.tobytes()).hexdigest(), "mix_blocks": self.mix_blocks} if self.mix_blocks else {}
         return identity | blocks
 
@@ -243,7 +269,7 @@ class Batches:
 
 
 def batches(
-    source: Any,
+    source: HasRows,
     batch_size: int = 64,
     *,
     order: str = "sequential",
@@ -252,7 +278,7 @@ def batches(
     rank: int = 0,
     world_size: int = 1,
     drop_last: bool = False,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     draws: int | None = None,
     mix_blocks: int | None = None,
     block_rows: int | None = None,
@@ -314,7 +340,7 @@ def batches(
         raise InvalidInputError(f"mix_blocks and block_rows belong to order='block', and order is {order!r}")
     if transform is not None and not callable(transform):
         raise InvalidTypeError("transform is not a function of a batch and a random generator")
-    options = {
+    options: Options = {
         "batch_size": batch_size,
         "order": order,
         "seed": seed,
@@ -357,7 +383,7 @@ def _source(source: Any, name: str | None, sparse: str) -> Source:
     raise InvalidTypeError(f"a {type(source).__name__} has no rows: give datasets, tables, or sparse matrices of AnnData, such as hs.open(path)['x']")
 
 
-def _checked_weights(weights: Any, order: str, rows: int) -> Float64Array | None:
+def _checked_weights(weights: ArrayLike | None, order: str, rows: int) -> Float64Array | None:
     """The probability of each row."""
     if weights is None:
         return None
@@ -371,7 +397,7 @@ def _checked_weights(weights: Any, order: str, rows: int) -> Float64Array | None
     return np.asarray(found / found.sum())
 
 
-def _check_at_least(name: str, value: Any, least: int) -> None:
+def _check_at_least(name: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InvalidTypeError(f"{name} is {value!r}: give a whole number")
     if value < least:

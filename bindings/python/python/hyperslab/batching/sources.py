@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +20,10 @@ MIN_BLOCK_BYTES = 64 << 10
 SAMPLED_ROWS = 32
 #: Rows side by side are read as ranges if a range has at least this many rows on average, else as a list.
 MIN_RANGE_ROWS = 4
+
+
+#: Type and shape of a row, by name.
+Shape = Mapping[str, tuple[object, tuple[int, ...]]]
 
 
 class Source(Protocol):
@@ -40,8 +44,10 @@ class Source(Protocol):
     chunk_bytes: int
     chunk_rows: float
     edges: Int64Array
-    shape: dict[str, Any]
     no_exact: str | None
+
+    @property
+    def shape(self) -> Shape: ...
 
     def read(self, rows: Int64Array) -> dict[str, Values]:
         """The rows of these numbers, which increase."""
@@ -174,7 +180,7 @@ class SideBySide:
         self.chunk_bytes = max(source.chunk_bytes for source in self._sources)
         self.chunk_rows = max(source.chunk_rows for source in self._sources)
         self.edges = max(self._sources, key=lambda source: source.row_bytes).edges
-        self.shape: dict[str, Any] = {}
+        self.shape: dict[str, tuple[object, tuple[int, ...]]] = {}
         for source in self._sources:
             if twice := self.shape.keys() & source.shape.keys():
                 raise InvalidInputError(f"two sources have the name {sorted(twice)[0]!r}")
@@ -189,12 +195,12 @@ class SideBySide:
         return found
 
 
-def _object_bytes(value: Any) -> int:
+def _object_bytes(value: object) -> int:
     """Bytes of an element with parts of variable length. An object of Python is counted as 64."""
     if isinstance(value, np.void):
         return sum(_object_bytes(value[name]) for name in value.dtype.names or ())
     return 64 + (value.nbytes if isinstance(value, (np.ndarray, np.generic)) else len(value) if isinstance(value, (bytes, str)) else 0)
 
 
-def _rows(shape: dict[str, Any]) -> str:
+def _rows(shape: Shape) -> str:
     return ", ".join(f"{name} {dtype} {tuple(extents)}" for name, (dtype, extents) in shape.items())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import CorruptError, InvalidInputError, UnsupportedError
@@ -120,7 +118,7 @@ class SparseSource:
         return spans
 
 
-def sparse_source(name: str, group: Any, sparse: str) -> SparseSource:
+def sparse_source(name: str, group: Group, sparse: str) -> SparseSource:
     """The rows of a group that holds a sparse matrix."""
     if _format(group) not in ("csr", "csc"):
         raise InvalidInputError(

@@ -11,6 +11,8 @@ from ..base.type_aliases import AnyArray
 
 #: A numpy array, a `csr_array` of SciPy or a `pyarrow.ChunkedArray`; the first dimension counts rows.
 Values = Any
+#: Values by name, a record batch, or what a transform made of one of these.
+Batch = Any
 
 
 def taken(values: Values, places: AnyArray) -> Values:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +14,7 @@ from .. import _native
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import ConflictError, CorruptError, Error, InvalidInputError, MissingFileError, UnsupportedError
 from ..base.extras import require
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import OpenOptions, Path, Paths
 from ..files.file import FileSet
 from ..files.file import open as open_files
 from ..joining.join import paths_of
@@ -23,6 +23,9 @@ from ..sources.addresses import absolute, is_address, options_of, shown_address
 from ..sources.sessions import session
 from .rows import SCHEMA, rows_of
 from .stamps import Listings, Stamp, of_opened, of_path
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Files that are open at a time.
 _BATCH = 256
@@ -47,7 +50,7 @@ class Cataloged(NamedTuple):
 
 
 def write_catalog(
-    files: Paths, path: Path, mode: str = "x", *, errors: str = "raise", progress: Callable[[int, int], object] | None = None, **options: Any
+    files: Paths, path: Path, mode: str = "x", *, errors: str = "raise", progress: Callable[[int, int], object] | None = None, **options: Unpack[OpenOptions]
 ) -> Cataloged:
     """Writes what many files hold as a Parquet file with a row for each array: shape, datatype, dimensions, chunks, units, and the ranges of
     its coordinates.
@@ -92,7 +95,7 @@ def write_catalog(
     part = _native.PartFile(target)
     try:
         with os.fdopen(part.descriptor(), "wb") as out, pq.ParquetWriter(out, SCHEMA, compression="zstd") as writer:
-            waiting = list[pa.Table | list[dict[str, Any]]]()
+            waiting = list[pa.Table | list[dict[str, object]]]()
             for done, (name, found) in enumerate(_each(opener, names, known), 1):
                 if isinstance(found, Error):
                     left_out.append(LeftOut(name, found.message))
@@ -114,7 +117,7 @@ def write_catalog(
     return Cataloged(cataloged, arrays, read, left_out)
 
 
-def open_catalog(path: Path, where: str | None = None, **options: Any) -> FileSet:
+def open_catalog(path: Path, where: str | None = None, **options: Unpack[OpenOptions]) -> FileSet:
     """Opens the files of a catalog that hold what is wanted, without looking into the others.
 
     Args:
@@ -175,7 +178,7 @@ def _check(name: str, stamp: Stamp, now: Stamp | None) -> None:
         raise ConflictError("it has changed since it was read for the catalog: write_catalog(..., mode='a') brings the catalog up to date", name)
 
 
-def _write(writer: pq.ParquetWriter, waiting: list[pa.Table | list[dict[str, Any]]]) -> None:
+def _write(writer: pq.ParquetWriter, waiting: list[pa.Table | list[dict[str, object]]]) -> None:
     """Writes rows of files together: a row group, or a table, for each of many small ones would cost more than their rows."""
     tables = list[pa.Table]()
     for is_new, files in itertools.groupby(waiting, lambda found: isinstance(found, list)):
@@ -220,7 +223,7 @@ class _Known:
         return name in self._files
 
 
-def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[tuple[str, pa.Table | list[dict[str, Any]] | Error]]:
+def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[tuple[str, pa.Table | list[dict[str, object]] | Error]]:
     """Each file with its rows, those of the catalog if it has not changed, or the error of reading it."""
     listings = Listings(opener)
     for first in range(0, len(names), _BATCH):
@@ -233,7 +236,7 @@ def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[
             yield name, kept[name] if name in kept else _read(name, opened[name], stamps[name], known)
 
 
-def _read(name: str, found: _native.File | Error, stamp: Stamp | None, known: _Known) -> pa.Table | list[dict[str, Any]] | Error:
+def _read(name: str, found: _native.File | Error, stamp: Stamp | None, known: _Known) -> pa.Table | list[dict[str, object]] | Error:
     """The rows of a file that was opened."""
     if isinstance(found, Error):
         return found

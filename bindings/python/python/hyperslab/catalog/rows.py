@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ RANGE = pa.struct(
 #: Attributes that say which values mean nothing.
 MASKS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
 #: The extremes of an array if they are not known.
-UNKNOWN = {"least": None, "most": None, "known_by": None}
+UNKNOWN: dict[str, object] = {"least": None, "most": None, "known_by": None}
 #: Integers beyond this are not exact as floats.
 MAX_EXACT = 1 << 53
 SCHEMA = pa.schema(
@@ -62,7 +62,7 @@ SCHEMA = pa.schema(
 )
 
 
-def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, Any]]:
+def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, object]]:
     """A row for each array of a file."""
     coordinates: dict[int, Coordinates | None] = {}
     for name, number, about in file.visit(file.root, "/").objects():
@@ -106,7 +106,7 @@ def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, A
         }
 
 
-def _extremes(file: _native.File, number: int, read: Coordinates | None, attributes: set[str]) -> dict[str, Any]:
+def _extremes(file: _native.File, number: int, read: Coordinates | None, attributes: set[str]) -> dict[str, object]:
     """The least and the greatest value of a dataset as tables show them, if they are known without reading it, and from what."""
     is_shown = read is not None and read.as_stored and not attributes & MASKS
     found = (read.least, read.most, "values") if read is not None and is_shown else None
@@ -163,7 +163,7 @@ class Coordinates(NamedTuple):
     begin: datetime.datetime | None
     end: datetime.datetime | None
 
-    def row(self, dim: str | None, extent: int) -> dict[str, Any]:
+    def row(self, dim: str | None, extent: int) -> dict[str, object]:
         # A table shows coordinates of another length as indexes.
         is_shown = self.size == extent
         first, last = (_microseconds(self.begin), _microseconds(self.end)) if is_shown else (None, None)

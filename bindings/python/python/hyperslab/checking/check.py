@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from .. import _native
 from ..base.arguments import check_mode
 from ..base.errors import UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import Json, JsonObject, Path
 from ..sources.addresses import is_address
 from ..sources.sessions import session
 from .recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
@@ -135,12 +134,12 @@ def recover(
     return Recovery(**{**found, "damages": tuple(found["damages"])}, objects=objects, lost=lost, bad_ranges=bad)
 
 
-def _values(found: dict[str, Any]) -> RecoveredValues:
+def _values(found: JsonObject) -> RecoveredValues:
     boxes = {name: tuple((tuple(start), tuple(count)) for start, count in found[name]) for name in ("lost", "doubtful")}
     return RecoveredValues(**{**found, **boxes})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Json) -> Json:
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -6,9 +6,12 @@ import html
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.visible import visible
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: Rows that a page shows.
 _SHOWN = 1000
@@ -144,7 +147,7 @@ class Recovery:
             f"{sure['certain']:,} objects certain, {sure['plausible']:,} plausible, {sure['guessed']:,} guessed, {nameless:,} without a name; {len(self.lost):,} losses"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import html
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.visible import visible
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: Findings that a page shows.
 _SHOWN = 1000
@@ -91,7 +94,7 @@ class CheckReport:
             f"{self.structures:,} structures, {data}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.extras import require
 from ..base.visible import visible
 from ..objects.plot import picture
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ..base.type_aliases import JsonObject
 
 #: Datasets and kinds that a picture and a page show.
 _SHOWN = 12
@@ -130,7 +133,7 @@ class Stat:
         shares = ", ".join(f"{name} {bytes:,} ({100 * bytes / max(self.file_bytes, 1):.1f} %)" for name, bytes in parts)
         return f"{self.file}: {self.file_bytes:,} bytes: {shares}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:
@@ -228,7 +231,7 @@ def _short(count: float) -> str:
     return ""
 
 
-def _bars(axes: Any, title: str, rows: list[tuple[str, int, str]], color: str) -> None:
+def _bars(axes: Axes, title: str, rows: list[tuple[str, int, str]], color: str) -> None:
     shown = rows[:_SHOWN]
     if len(rows) > _SHOWN:
         shown = [*rows[: _SHOWN - 1], (f"{len(rows) - _SHOWN + 1:,} more", sum(count for _, count, _ in rows[_SHOWN - 1 :]), "")]

@@ -13,7 +13,7 @@ import hyperslab as hs
 
 from .menu import MENU, SECTIONS
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class Sections(TyperGroup):

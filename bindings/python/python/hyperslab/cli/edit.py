@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import enum
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 import hyperslab as hs
 
+from ..base.type_aliases import Json
 from ..base.visible import visible
 from ..exporting.plain_values import plain
 from .app import AsJson, command
@@ -26,13 +27,13 @@ class Action(str, enum.Enum):
     RM = "rm"
 
 
-def _edited(file: str) -> Any:
+def _edited(file: str) -> hs.File:
     return hs.open(file, "r+", format="hdf5")
 
 
-def _value(text: str, dtype: str | None, as_text: bool) -> Any:
+def _value(text: str, dtype: str | None, as_text: bool) -> Json:
     """A value from the command line: JSON, or text."""
-    value: Any = text
+    value: Json = text
     if not as_text:
         try:
             value = json.loads(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -21,6 +21,9 @@ from ..sources.addresses import is_address
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
 from .terminal import has_style, say
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json, JsonObject
 
 #: What people call the formats that `File.format` tells.
 _FORMATS = {
@@ -67,7 +70,7 @@ def _itself(node: tree.Shown) -> tree.Entry:
     return tree.Entry(node.name, node.name, node.kind, node, "")
 
 
-def _tree_facts(file: hs.File, path: str, attributes: bool, depth: int | None) -> list[dict[str, Any]]:
+def _tree_facts(file: hs.File, path: str, attributes: bool, depth: int | None) -> list[JsonObject]:
     """The facts of what is at and below `path`."""
     found: tree.Shown = file if path == "/" else file[path]
     facts = [] if isinstance(found, hs.Group) else [_facts(_itself(found), attributes)]
@@ -116,7 +119,7 @@ def info(file: FileName, path: Annotated[str | None, typer.Argument(metavar="PAT
     say(grid)
 
 
-def _for_people(name: str, value: Any) -> Any:
+def _for_people(name: str, value: Json) -> Json:
     """A fact as `info` prints it; `None` if there is nothing to say."""
     if name in ("shape", "chunks", "maxshape") and value is not None:
         return " × ".join("unlimited" if extent is None else f"{extent:,}" for extent in value) or "scalar"
@@ -129,9 +132,9 @@ def _for_people(name: str, value: Any) -> Any:
     return value if value != {} else None
 
 
-def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
+def _facts(entry: tree.Entry, attributes: bool) -> JsonObject:
     found = entry.object
-    facts: dict[str, Any] = {"path": entry.path, "kind": entry.kind}
+    facts: JsonObject = {"path": entry.path, "kind": entry.kind}
     if found is None:
         return facts | {"target": entry.target}
     if isinstance(found, hs.Dataset):
@@ -150,10 +153,10 @@ def _facts(entry: tree.Entry, attributes: bool) -> dict[str, Any]:
     return facts
 
 
-def _models(file: hs.File, as_json: bool) -> dict[str, Any]:
+def _models(file: hs.File, as_json: bool) -> JsonObject:
     """The recognized data models with their reasons, and what those have that are likely; nothing if there is none."""
     views = file.models
-    found: dict[str, Any] = {"models": {view.name: f"{view.certainty}: {view.reason}" for view in views}} if views else {}
+    found: JsonObject = {"models": {view.name: f"{view.certainty}: {view.reason}" for view in views}} if views else {}
     for view in views:
         if view.certainty == "possible":
             continue
@@ -168,12 +171,12 @@ def _models(file: hs.File, as_json: bool) -> dict[str, Any]:
     return found
 
 
-def _storage(file: hs.File) -> dict[str, Any]:
+def _storage(file: hs.File) -> JsonObject:
     """Where the file's bytes lie; nothing for a file in memory."""
     if not (is_address(file.filename) or os.path.exists(file.filename)):
         return {}
     layout = hs.storage_layout(file.filename)
-    facts: dict[str, Any] = {"file system": layout.file_system or "not known", "block_bytes": layout.block_bytes}
+    facts: JsonObject = {"file system": layout.file_system or "not known", "block_bytes": layout.block_bytes}
     stripes = [f"{part.stripe_count or 'all'} of {part.stripe_bytes} bytes from byte {part.start} on" for part in layout.parts]
     return {"storage": facts | ({"stripes": "; ".join(stripes)} if stripes else {})}
 

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from rich.markup import escape
@@ -31,6 +31,9 @@ from .terminal import say
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from matplotlib.figure import Figure
+
+    from ..base.type_aliases import JsonObject
 else:
     pa = LateModule("pyarrow")
 
@@ -69,7 +72,7 @@ def _blocks(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa
         yield waiting_rows
 
 
-def print_facts(facts: dict[str, Any], as_json: bool) -> None:
+def print_facts(facts: JsonObject, as_json: bool) -> None:
     if as_json:
         print(json.dumps(plain(facts), ensure_ascii=False))
     elif len(facts) == 1:
@@ -123,7 +126,7 @@ def _write_whole(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.
         shutil.copyfileobj(written, file, 1 << 20)
 
 
-def draw(out: str, figure: Callable[[], Any], metadata: dict[str, Any] | None = None) -> None:
+def draw(out: str, figure: Callable[[], Figure], metadata: dict[str, str | None] | None = None) -> None:
     """Writes the picture of a matplotlib figure; `out` appears when it is complete. Its ending says the format."""
     ending = os.path.splitext(out)[1]
     if not ending:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -16,7 +16,7 @@ from .app import AsJson, command
 from .terminal import say
 
 
-def _parsed(given: str) -> tuple[str, Any]:
+def _parsed(given: str) -> tuple[str, object]:
     """`key=value`, the value as a number if it is one."""
     key, separator, text = given.partition("=")
     if not separator or not key:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from rich.console import Console
 
@@ -23,7 +22,7 @@ def console(*, errors: bool = False) -> Console:
     )
 
 
-def say(what: Any) -> None:
+def say(what: object) -> None:
     """Prints for people. Lines are wrapped only on a terminal; elsewhere they have no trailing blanks."""
     to = console()
     if to.is_terminal:

@@ -6,17 +6,17 @@ import contextlib
 import fnmatch
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..base.errors import CorruptError, Error, InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import OpenOptions, Path
 from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
-from ..objects.group import Group
+from ..objects.group import Group, Member
 from ..objects.links import ExternalLink, HardLink, SoftLink
 from ..objects.node import Node
 from .datatypes import are_same
@@ -25,8 +25,15 @@ from .stored import StoredChunks
 from .tolerance import Tolerance, are_comparable, same
 from .values import compare_rows, compare_values
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: Attributes that follow from others: lists of who uses a dimension scale, and marks of commits.
 _DERIVED = ("REFERENCE_LIST", "_hyperslab_commit")
+
+
+#: Objects of two files that are compared with each other.
+Pair = tuple[Member, Member]
 
 
 class _How(NamedTuple):
@@ -52,7 +59,7 @@ def diff(
     unordered: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     progress: Callable[[int], object] | None = None,
-    **options: Any,
+    **options: Unpack[OpenOptions],
 ) -> Comparison:
     """Compares two HDF5 or netCDF files: objects, links, attributes, types, shapes and values.
 
@@ -132,9 +139,9 @@ class _Walk:
         self._seen_second = set[int]()
         self.not_compared: list[tuple[str, str]] = []
 
-    def differences(self, one: Any, other: Any) -> Iterator[Difference]:
+    def differences(self, one: Member, other: Member) -> Iterator[Difference]:
         # A stack instead of recursion: groups may be nested deeper than Python's calls.
-        waiting: list[Iterator[Difference | tuple[Any, Any]]] = [iter([(one, other)])]
+        waiting: list[Iterator[Difference | Pair]] = [iter([(one, other)])]
         while waiting:
             following = next(waiting[-1], None)
             if following is None:
@@ -144,7 +151,7 @@ class _Walk:
             else:
                 waiting.append(self._pair(*following))
 
-    def _pair(self, one: Any, other: Any) -> Iterator[Difference | tuple[Any, Any]]:
+    def _pair(self, one: Member, other: Member) -> Iterator[Difference | Pair]:
         is_known = one._number in self.seen, other._number in self._seen_second
         if any(is_known) and self.seen.get(one._number) != other._number:
             which = "first" if is_known[0] else "second"
@@ -158,7 +165,7 @@ class _Walk:
             self._how.progress(len(self.seen))
         yield from self._object(one, other)
 
-    def _object(self, one: Any, other: Any) -> Iterator[Difference | tuple[Any, Any]]:
+    def _object(self, one: Member, other: Member) -> Iterator[Difference | Pair]:
         # A file that was opened is a group; what cannot be read is a node of no kind.
         refused = one.refusal or other.refusal
         if refused:
@@ -169,14 +176,14 @@ class _Walk:
             return
         if self._how.attributes:
             yield from self._attributes(one, other)
-        if isinstance(one, Group):
+        if isinstance(one, Group) and isinstance(other, Group):
             yield from self._members(one, other)
-        elif isinstance(one, Dataset):
+        elif isinstance(one, Dataset) and isinstance(other, Dataset):
             yield from self._dataset(one, other)
-        elif isinstance(one, Datatype) and one._about["datatype"] != other._about["datatype"]:
+        elif isinstance(one, Datatype) and isinstance(other, Datatype) and one._about["datatype"] != other._about["datatype"]:
             yield Difference(one.name, "type", f"{one.dtype} and {other.dtype}")
 
-    def _members(self, one: Group, other: Group) -> Iterator[Difference | tuple[Any, Any]]:
+    def _members(self, one: Group, other: Group) -> Iterator[Difference | Pair]:
         above = one.name.rstrip("/")
         theirs = set(other.keys())
         mine = list(one.keys())
@@ -203,7 +210,7 @@ class _Walk:
     def _is_excluded(self, path: str) -> bool:
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self._how.exclude)
 
-    def _attributes(self, one: Any, other: Any) -> Iterator[Difference]:
+    def _attributes(self, one: Member, other: Member) -> Iterator[Difference]:
         # Each `.attrs` lists the names again.
         first, second = one.attrs, other.attrs
         mine, theirs = ([name for name in attributes if name not in _DERIVED] for attributes in (first, second))
@@ -265,7 +272,7 @@ def _same_bytes(one: Node, other: Node, name: str) -> bool | None:
     return (a.datatype, a.shape, a.data) == (b.datatype, b.shape, b.data)
 
 
-def _target(link: Any) -> tuple[str, ...]:
+def _target(link: object) -> tuple[str, ...]:
     if isinstance(link, SoftLink):
         return "soft", link.path
     return ("external", link.file, link.path) if isinstance(link, ExternalLink) else ("hard",)

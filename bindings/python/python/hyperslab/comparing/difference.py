@@ -6,10 +6,11 @@ import contextlib
 import html
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from ..base.type_aliases import ColumnValue, JsonObject
 from ..base.visible import visible
 from .values import ValueDifference
 
@@ -33,7 +34,7 @@ class Difference(NamedTuple):
     text: str
     values: ValueDifference | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The difference as plain values, for JSON.
 
         Returns:
@@ -42,7 +43,7 @@ class Difference(NamedTuple):
         Example:
             >>> hs.diff("a.h5", "b.h5").differences[0].to_dict()
         """
-        facts: dict[str, Any] = {"path": self.path, "kind": self.kind, "text": self.text}
+        facts: JsonObject = {"path": self.path, "kind": self.kind, "text": self.text}
         if self.values is not None:
             found = self.values
             facts["values"] = {
@@ -81,7 +82,7 @@ class Comparison:
         """Whether all was compared, and nothing differs."""
         return not self.differences and not self.not_compared
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:
@@ -147,7 +148,7 @@ class Comparison:
         return self.to_html()
 
 
-def shown(value: Any, limit: int = 60) -> str:
+def shown(value: ColumnValue, limit: int = 60) -> str:
     """A value in few characters; text of bytes as text if it is UTF-8."""
     if isinstance(value, bytes):
         value = bytes(value)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import LimitExceededError
+from ..base.type_aliases import AnyDtype, BoolArray, Int64Array
 from ..objects.dataset import Dataset
 
 #: Bytes of each file that are compared at a time: they stay in the processor's cache.
@@ -33,7 +33,7 @@ class StoredChunks:
             if descriptor is not None:
                 os.close(descriptor)
 
-    def differing_chunks(self, one: Dataset, other: Dataset) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+    def differing_chunks(self, one: Dataset, other: Dataset) -> Int64Array | None:
         """Numbers, in the grid of chunks, of those whose bytes differ; `None` if bytes do not tell values. A contiguous dataset is one chunk."""
         if None in self._descriptors or not _are_alike(one, other):
             return None
@@ -51,7 +51,7 @@ class StoredChunks:
         self._compare(found, first.offsets[a], second.offsets[b], first.lengths[a])
         return np.setdiff1d(np.union1d(first.numbers, second.numbers), numbers[found], assume_unique=True)
 
-    def _compare(self, found: Any, one: Any, other: Any, lengths: Any) -> None:
+    def _compare(self, found: BoolArray, one: Int64Array, other: Int64Array, lengths: Int64Array) -> None:
         """Compares runs of chunks that follow each other in both files at once; in runs that differ, chunk by chunk."""
         begin = 0
         while begin < len(found):
@@ -76,7 +76,7 @@ class StoredChunks:
             size = min(length - at, _BLOCK_BYTES)
             for descriptor, buffer, offset in zip(self._descriptors, (a, b), (one, other), strict=True):
                 # A short read is a file that was cut meanwhile: reading the values says so.
-                if os.preadv(descriptor, [memoryview(buffer)[:size]], offset + at) != size:  # type: ignore[arg-type]
+                if descriptor is None or os.preadv(descriptor, [buffer.data[:size]], offset + at) != size:
                     return False
             if not np.array_equal(a[:size], b[:size]):
                 return False
@@ -106,7 +106,7 @@ def _are_alike(one: Dataset, other: Dataset) -> bool:
     return bool(one.size) and one._about["storage"] in ("chunked", "contiguous") and not _points(one.dtype) and not one.external and not other.external
 
 
-def _points(dtype: np.dtype[Any]) -> bool:
+def _points(dtype: AnyDtype) -> bool:
     """Whether elements hold places in the file: text and lists of variable length, references."""
     return bool(dtype.hasobject)
 

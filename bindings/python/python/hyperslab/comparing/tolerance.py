@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, BoolArray
 from ..values.empty import Empty
 from ..values.references import Reference, RegionReference
 from ..values.regions import canonical
@@ -43,7 +43,7 @@ class Tolerance:
         return not (self.rtol or self.atol)
 
 
-def are_comparable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
+def are_comparable(one: AnyDtype, other: AnyDtype) -> bool:
     """Whether elements of two types can be compared: numbers with numbers, text with text, compounds with the same members."""
     if one.names is not None or other.names is not None:
         return one.names == other.names and all(
@@ -56,7 +56,7 @@ def are_comparable(one: np.dtype[Any], other: np.dtype[Any]) -> bool:
     return one.kind == other.kind or {one.kind, other.kind} == {"S", "O"}
 
 
-def differing(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def differing(one: AnyArray, other: AnyArray, tolerance: Tolerance) -> BoolArray:
     """Where two arrays of one shape and of comparable types differ."""
     if not one.size:
         return np.zeros(one.shape, bool)
@@ -78,7 +78,7 @@ def differing(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance:
     return np.asarray(one != other)
 
 
-def same(one: Any, other: Any, tolerance: Tolerance) -> bool:
+def same(one: AttributeValue, other: AttributeValue, tolerance: Tolerance) -> bool:
     """Whether two values are the same; references are if they lead to the same path and region."""
     if isinstance(one, Empty) or isinstance(other, Empty):
         return isinstance(one, Empty) and isinstance(other, Empty) and one.dtype == other.dtype
@@ -98,21 +98,21 @@ def _text(value: str | bytes) -> bytes:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-def _place(reference: Reference) -> tuple[Any, ...]:
+def _place(reference: Reference) -> tuple[object, ...]:
     if not reference:
         return (None,)
     selection = reference.selection if isinstance(reference, RegionReference) else None
     return reference.path, None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
 
 
-def _bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _bytes_differ(one: AnyArray, other: AnyArray) -> BoolArray:
     if not one.dtype.itemsize:
         return np.zeros(one.shape, bool)
     a, b = (np.frombuffer(array.tobytes(), np.uint8).reshape((*array.shape, -1)) for array in (one, other))
     return np.asarray((a != b).any(axis=-1))
 
 
-def _numbers_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _numbers_differ(one: AnyArray, other: AnyArray, tolerance: Tolerance) -> BoolArray:
     found = np.asarray(one != other)
     if not found.any():
         return found
@@ -126,7 +126,7 @@ def _numbers_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tole
     return found
 
 
-def distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def distance(one: AnyArray, other: AnyArray) -> AnyArray:
     """How far numbers are apart."""
     if one.dtype == other.dtype and one.dtype.kind in "iu":
         # Integers of 64 bits do not fit a float64, but their difference is exact when it wraps around.
@@ -137,5 +137,5 @@ def distance(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarr
         return np.asarray(np.abs(_wide(one) - _wide(other)))
 
 
-def _wide(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _wide(array: AnyArray) -> AnyArray:
     return array if array.dtype.kind in "fc" and array.dtype.itemsize >= 8 else array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

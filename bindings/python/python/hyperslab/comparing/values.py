@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from ..base.errors import LimitExceededError, UnsupportedError
+from ..base.type_aliases import AnyArray, ColumnValue, Int64Array, UInt8Array
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
 from .tolerance import Tolerance, differing, distance
@@ -28,6 +29,7 @@ _SPARSE_FACTOR = 1 << 16
 _THREADS = 2
 
 Box = tuple[slice, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class ValueDifference:
     count: int
     total: int
     index: tuple[int, ...] | None = None
-    values: tuple[Any, Any] | None = None
+    values: tuple[ColumnValue, ColumnValue] | None = None
     absolute: float | None = None
     relative: float | None = None
 
@@ -79,9 +81,9 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
         return _summary(_in_order(threads, work, boxes), one.size)
 
 
-def _in_order(threads: concurrent.futures.Executor, work: Any, boxes: Iterator[Box]) -> Iterator[Any]:
+def _in_order(threads: concurrent.futures.Executor, work: Callable[[Box], T], boxes: Iterator[Box]) -> Iterator[T]:
     """Results in the order of the boxes, with at most one box waiting for each thread."""
-    running: list[concurrent.futures.Future[Any]] = []
+    running: list[concurrent.futures.Future[T]] = []
     try:
         for box in boxes:
             running.append(threads.submit(work, box))
@@ -98,12 +100,12 @@ def _in_order(threads: concurrent.futures.Executor, work: Any, boxes: Iterator[B
 class _Part:
     count: int
     index: tuple[int, ...]
-    values: tuple[Any, Any]
+    values: tuple[ColumnValue, ColumnValue]
     absolute: float | None
     relative: float | None
 
 
-def _compare(start: Sequence[int], one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: Tolerance) -> _Part | None:
+def _compare(start: Sequence[int], one: AnyArray, other: AnyArray, tolerance: Tolerance) -> _Part | None:
     where = differing(one, other, tolerance)
     count = int(np.count_nonzero(where))
     if not count:
@@ -114,7 +116,7 @@ def _compare(start: Sequence[int], one: np.ndarray[Any, Any], other: np.ndarray[
     return _Part(count, index, (one[first], other[first]), absolute, relative)
 
 
-def _largest(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[float | None, float | None]:
+def _largest(one: AnyArray, other: AnyArray) -> tuple[float | None, float | None]:
     if one.dtype.kind not in "iufc" or other.dtype.kind not in "iufc":
         return None, None
     finite = np.isfinite(one) & np.isfinite(other)
@@ -126,7 +128,7 @@ def _largest(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> tuple[fl
     return float(apart.max()), float(relative.max()) if len(relative) else None
 
 
-def _summary(parts: Any, total: int) -> ValueDifference | None:
+def _summary(parts: Iterable[_Part | None], total: int) -> ValueDifference | None:
     found: list[_Part] = [part for part in parts if part is not None]
     if not found:
         return None
@@ -154,9 +156,7 @@ def _unit(one: Dataset, other: Dataset, item_bytes: int) -> list[int]:
     return unit
 
 
-def _boxes(
-    shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int] | None, numbers: np.ndarray[Any, np.dtype[np.int64]] | None
-) -> Iterator[Box]:
+def _boxes(shape: Sequence[int], unit: Sequence[int], item_bytes: int, chunks: Sequence[int] | None, numbers: Int64Array | None) -> Iterator[Box]:
     """Boxes of whole units with about `_BOX_BYTES` each, or one unit if it is larger; with `numbers` only those that have one of these chunks."""
     steps = list(shape)
     for axis in range(len(shape)):
@@ -166,7 +166,7 @@ def _boxes(
         if math.prod(steps) * item_bytes <= _BOX_BYTES:
             break
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
-    positions: Iterable[Any] = _positions(counts)
+    positions: Iterable[list[int]] = _positions(counts)
     if chunks is not None and numbers is not None:
         grid = [-(-extent // chunk) for extent, chunk in zip(shape, chunks, strict=True)]
         starts = np.unravel_index(numbers, grid)
@@ -212,7 +212,7 @@ def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDif
     return ValueDifference(count, len(a) + len(b)) if count else None
 
 
-def _canonical(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def _canonical(array: AnyArray) -> UInt8Array:
     """The bytes of each row, such that equal rows have equal bytes: without padding, with one zero and one NaN."""
     if array.dtype.names is not None:
         members = [_canonical(array[name]) for name in array.dtype.names]

@@ -11,10 +11,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from ..base.type_aliases import Json, JsonObject
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,6 +28,10 @@ _EXCHANGED = {
     "COMPARE_LESSTHAN": "COMPARE_GREATERTHAN",
     "COMPARE_LESSTHANOREQUALTO": "COMPARE_GREATERTHANOREQUALTO",
 }
+
+
+#: Values of the parameters of a query, by place or by name.
+Parameters = Sequence[object] | Mapping[str, object] | None
 
 
 @dataclass(frozen=True)
@@ -41,7 +47,7 @@ class OneTable:
 
     path: tuple[str, ...]
     called: str
-    terms: list[dict[str, Any]]
+    terms: list[JsonObject]
     computed: frozenset[str]
 
 
@@ -73,14 +79,14 @@ def one_table(connection: duckdb.DuckDBPyConnection, query: str) -> OneTable | N
         return None
 
 
-def _selects(node: Any) -> int:
+def _selects(node: Json) -> int:
     """The number of selections in a part of a query: subqueries, and itself."""
     if isinstance(node, dict):
         return ("from_table" in node) + sum(map(_selects, node.values()))
     return sum(map(_selects, node)) if isinstance(node, list) else 0
 
 
-def condition(found: OneTable, columns: Mapping[str, tuple[str, pa.DataType]], parameters: Sequence[Any] | Mapping[str, Any] | None) -> str | None:
+def condition(found: OneTable, columns: Mapping[str, tuple[str, pa.DataType]], parameters: Parameters) -> str | None:
     """A condition of ours that holds for each row of the table that passes.
 
     Args:
@@ -120,7 +126,7 @@ def condition(found: OneTable, columns: Mapping[str, tuple[str, pa.DataType]], p
     return " and ".join(terms) or None
 
 
-def _comparisons(term: Any, parameters: Sequence[Any] | Mapping[str, Any] | None) -> list[tuple[list[str], str, float]]:
+def _comparisons(term: JsonObject, parameters: Parameters) -> list[tuple[list[str], str, float]]:
     """The column, the comparison and the constant of each part of a term; nothing if it is no such comparison."""
     kind = term.get("type")
     if kind == "COMPARE_BETWEEN":
@@ -137,7 +143,7 @@ def _comparisons(term: Any, parameters: Sequence[Any] | Mapping[str, Any] | None
     return found
 
 
-def _number(term: Any, parameters: Sequence[Any] | Mapping[str, Any] | None) -> float | None:
+def _number(term: JsonObject, parameters: Parameters) -> float | None:
     """A constant or parameter that is a number."""
     try:
         if term.get("type") == "VALUE_CONSTANT" and term["literal"]["kind"] in ("INTEGER", "NUMERIC"):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -20,9 +21,11 @@ from .sql import sql
 
 if TYPE_CHECKING:
     import duckdb
+    from IPython.core.interactiveshell import InteractiveShell
 
 #: Rows that are shown, unless `--rows` says otherwise.
 SHOWN_ROWS = 20
+T = TypeVar("T")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -64,7 +67,7 @@ class Rows(NamedTuple):
         return card("SQL", "", self._note(), facts([]), shown)
 
 
-def register(shell: Any) -> None:
+def register(shell: InteractiveShell) -> None:
     """Makes the magics known to an IPython shell.
 
     Args:
@@ -74,13 +77,13 @@ def register(shell: Any) -> None:
         >>> hyperslab.engines.magic.register(get_ipython())
     """
 
-    def magic(line: str, cell: str | None = None) -> Any:
+    def magic(line: str, cell: str | None = None) -> Rows | None:
         return _run(shell, line, cell)
 
     shell.register_magic_function(magic, "line_cell", "sql")
 
 
-def _run(shell: Any, line: str, cell: str | None) -> Any:
+def _run(shell: InteractiveShell, line: str, cell: str | None) -> Rows | None:
     """`%%sql [FILE] [-o NAME] [-n ROWS]` with the query in the cell, or `%sql [FILE] [-o NAME] QUERY`. FILE is a path or a variable."""
     names = shell.user_ns
     words = shlex.split(line) if cell is not None else line.split()
@@ -119,11 +122,11 @@ def _run(shell: Any, line: str, cell: str | None) -> Any:
     return Rows(relation, found.slice(0, rows), found.num_rows <= rows)
 
 
-def _is_source(value: Any) -> bool:
+def _is_source(value: object) -> bool:
     return isinstance(value, (File, Table, pa.Table)) or type(value).__name__ == "DataFrame"
 
 
-def _only_file(names: dict[str, Any]) -> File | None:
+def _only_file(names: dict[str, object]) -> File | None:
     """The file of the notebook, if it has a variable for only one."""
     found = {id(value): value for name, value in names.items() if isinstance(value, File) and value and not name.startswith("_")}
     if len(found) > 1:
@@ -131,7 +134,7 @@ def _only_file(names: dict[str, Any]) -> File | None:
     return next(iter(found.values()), None)
 
 
-def _with_progress(run: Any) -> Any:
+def _with_progress(run: Callable[[], T]) -> T:
     """Runs a query, and shows the bytes that were read if it takes a while."""
     before, done = counters(), threading.Event()
     with Progress("query") as progress:

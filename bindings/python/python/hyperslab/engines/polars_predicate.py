@@ -9,10 +9,12 @@ from __future__ import annotations
 import datetime
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+
+from ..base.type_aliases import Json, JsonObject
 
 if TYPE_CHECKING:
     import polars
@@ -24,8 +26,6 @@ INTEGERS = {f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)
 #: Integers up to here are the same as doubles.
 EXACT = 2**52
 EPOCH = datetime.datetime(1970, 1, 1)
-
-Node = dict[str, Any]
 
 
 def pushed(predicate: polars.Expr, schema: pa.Schema) -> str | None:
@@ -45,7 +45,7 @@ class _Columns:
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
 
-    def condition(self, node: Any) -> str | None:
+    def condition(self, node: Json) -> str | None:
         kind, inner = _only(node)
         if kind == "Column":
             return self._truth(inner, "true")
@@ -64,7 +64,7 @@ class _Columns:
             return self._comparison(inner["left"], operator, inner["right"]) or self._comparison(inner["right"], MIRRORED[operator], inner["left"])
         return None
 
-    def _function(self, call: Node) -> str | None:
+    def _function(self, call: JsonObject) -> str | None:
         function = call.get("function")
         what = function.get("Boolean") if isinstance(function, dict) else None
         inputs = call.get("input", [])
@@ -80,11 +80,11 @@ class _Columns:
             return " and ".join(f"({part})" for part in both if part is not None) or None
         return None
 
-    def _truth(self, name: Any, value: str) -> str | None:
+    def _truth(self, name: Json, value: str) -> str | None:
         known = name in self.schema.names and pa.types.is_boolean(self.schema.field(name).type)
         return f"{_name(name)} = {value}" if known else None
 
-    def _comparison(self, left: Any, operator: str, right: Any) -> str | None:
+    def _comparison(self, left: Json, operator: str, right: Json) -> str | None:
         kind, inner = _only(left)
         to_double = False
         if kind == "Cast":
@@ -102,7 +102,7 @@ class _Columns:
         return f"{condition} or {_name(inner)} is nan" if operator in ("Gt", "GtEq") and pa.types.is_floating(field.type) else condition
 
 
-def _literal(node: Any, field: pa.Field, to_double: bool) -> str | None:
+def _literal(node: Json, field: pa.Field, to_double: bool) -> str | None:
     """A literal as text, if the column is compared with it in the same way here and there."""
     kind, inner = _only(node)
     if kind != "Literal":
@@ -133,7 +133,7 @@ def _literal(node: Any, field: pa.Field, to_double: bool) -> str | None:
     return None
 
 
-def _only(node: Any) -> tuple[str, Any]:
+def _only(node: Json) -> tuple[str, Json]:
     """The key and the value of an object of one member."""
     return next(iter(node.items())) if isinstance(node, dict) and len(node) == 1 else ("", None)
 

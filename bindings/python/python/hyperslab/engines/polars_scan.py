@@ -8,13 +8,13 @@ import threading
 import time
 import weakref
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.extras import require
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileTableOptions, Paths
 from ..files.file import File, open
 from ..tables.table import Table
 from ..values.batch_reader import BatchReader
@@ -22,6 +22,7 @@ from .polars_predicate import pushed
 
 if TYPE_CHECKING:
     import polars
+    from typing_extensions import Unpack
 
 #: How long the end of the process waits for threads of Polars at most.
 MAX_WAIT_SECONDS = 2.0
@@ -46,7 +47,7 @@ def _end() -> None:
 atexit.register(_end)
 
 
-def scan_polars(source: Table | File | Paths, path: str | None = None, **options: Any) -> polars.LazyFrame:
+def scan_polars(source: Table | File | Paths, path: str | None = None, **options: Unpack[FileTableOptions]) -> polars.LazyFrame:
     """Makes a lazy frame of Polars of a table: a query reads the columns and rows that it needs, batch by batch.
 
     Columns, limits and conditions are pushed down: comparisons of numbers, texts, truth values and times with constants,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from ..models import grid_polygons
 from ..models.grid_mesh import Mesh
+from ..tables.arrow_dataset import Columns
 from .views import View
 
 _GEOMETRY = "geometry"
@@ -30,7 +29,7 @@ class PolygonView(View):
     def schema(self) -> pa.Schema:
         return self._shape
 
-    def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
         if columns is not None and _GEOMETRY not in columns and _GEOMETRY not in str(filter):
             return super().scanner(columns, filter, **options)
         table = self._mesh.polygons(encoding="wkb").cast(self._shape)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeGuard
 
 from ..base import interrupts
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import Path, Paths
 from ..files.file import File, open
 from ..tables.table import Table
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
-from .float_bounds import condition, one_table
+from .float_bounds import Parameters, condition, one_table
 from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 def sql(
     query: str,
-    files: File | Paths | Mapping[str, Any] | None = None,
+    files: File | Paths | Mapping[str, object] | None = None,
     *,
-    parameters: Sequence[Any] | Mapping[str, Any] | None = None,
-    **named: Any,
+    parameters: Parameters = None,
+    **named: object,
 ) -> duckdb.DuckDBPyRelation:
     """Runs an SQL query over the datasets and groups of files.
 
@@ -58,9 +58,7 @@ def sql(
         return _relation(query, files, parameters, named)
 
 
-def _relation(
-    query: str, files: File | Paths | Mapping[str, Any] | None, parameters: Sequence[Any] | Mapping[str, Any] | None, named: dict[str, Any]
-) -> duckdb.DuckDBPyRelation:
+def _relation(query: str, files: File | Paths | Mapping[str, object] | None, parameters: Parameters, named: dict[str, object]) -> duckdb.DuckDBPyRelation:
     import duckdb
 
     connection = duckdb.connect(config={"python_enable_replacements": False})
@@ -105,11 +103,11 @@ def _relation(
     return relation
 
 
-def _is_list_of_paths(value: Any) -> bool:
+def _is_list_of_paths(value: object) -> TypeGuard[Sequence[Path]]:
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, (str, bytes, os.PathLike)) for one in value)
 
 
-def _register(connection: duckdb.DuckDBPyConnection, name: str, value: Any) -> View | None:
+def _register(connection: duckdb.DuckDBPyConnection, name: str, value: object) -> View | None:
     """Makes a table or frame known under a name; the view of a table."""
     import duckdb
 

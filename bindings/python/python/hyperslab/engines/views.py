@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 from ..base.errors import Error
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..tables.arrow_dataset import ScanDataset
+from ..tables.arrow_dataset import Columns, ScanDataset
 from ..tables.table import Table
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class View(ScanDataset):
         """Whether the text of an expression has the name of a column of 2-byte floats."""
         return any(pa.types.is_float16(type) and name in filter for name, (_, type) in self.columns_in_sql().items())
 
-    def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
         if filter is not None and self._tests_float16(str(filter)):
             # Arrow cannot compare them, so the expression is evaluated on wider ones.
             needed = [name for name in self._own_names if columns is None or name in columns or name in str(filter)]

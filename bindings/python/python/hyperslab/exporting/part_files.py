@@ -6,7 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from .. import _native
 from ..base.errors import MissingFileError
@@ -56,7 +56,7 @@ def removed_by_its_writer() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def complete(out: str, storage_options: Mapping[str, Any] | None = None) -> Iterator[BinaryIO]:
+def complete(out: str, storage_options: Mapping[str, object] | None = None) -> Iterator[BinaryIO]:
     """A file to write to, which appears as `out`, a path or an address, when the block ends well, and is removed if it does not. Its name
     cannot be guessed, and it is opened once. If it replaces a file, only its owner may read it until it is complete; then it gets the
     permissions, owner and group of that file. Symbolic links are followed as far as the kernel follows them. What killed processes have

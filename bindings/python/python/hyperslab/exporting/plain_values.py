@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import math
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Json:
     """A value for JSON: NaN and infinity become null, bytes that are not UTF-8 become base64."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -23,7 +23,7 @@ def write_rows(
     out: str,
     format: str,
     advance: Advance = lambda rows: None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> int:
     """Writes the rows of `source` to the file `out`, which appears when it is complete.
 
@@ -91,7 +91,7 @@ def _counted(source: pa.RecordBatchReader | BatchReader, advance: Advance) -> pa
     return pa.RecordBatchReader.from_batches(source.schema, batches())
 
 
-def write_table(table: Table, out: Path, format: str | None, storage_options: Mapping[str, Any] | None) -> int:
+def write_table(table: Table, out: Path, format: str | None, storage_options: Mapping[str, object] | None) -> int:
     """`Table.write`."""
     path = os.fspath(out)
     text = path if isinstance(path, str) else os.fsdecode(path)

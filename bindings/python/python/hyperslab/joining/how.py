@@ -5,30 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Path
+from ..base.type_aliases import OpenOptions
 
 if TYPE_CHECKING:
     from ..files.file import File
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class OpenOptions(TypedDict, total=False):
-    """Options of `hyperslab.open`."""
-
-    threads: int | None
-    format: str | None
-    paths: str | None
-    missing_sources: str | None
-    limits: Mapping[str, int] | None
-    index_folder: Path | None
-    chunk_cache_bytes: int | None
-    indexes: str | None
-    storage_options: Mapping[str, Any] | None
 
 
 class JoinOptions(OpenOptions, total=False):

@@ -87,7 +87,7 @@ def vacuum(
     orphans: bool = False,
     shrink: bool = False,
     dry_run: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> VacuumResult:
     """Removes leftovers of killed writers and killed index builds, and data that was overwritten.
 
@@ -148,7 +148,7 @@ def fuse(
     target: Path,
     mode: str = "x",
     *,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> Fused:
     """Makes one ordinary file out of a master and its subfiles. Copies chunks without decoding them if possible.
@@ -206,7 +206,7 @@ def repack(
     chunks: int | Sequence[int] | None = None,
     contiguous: bool = False,
     compression: str | int | None = None,
-    compression_opts: Any = None,
+    compression_opts: int | str | Sequence[int] | None = None,
     shuffle: bool | None = None,
     fletcher32: bool | None = None,
     page_bytes: int | None = None,
@@ -312,7 +312,7 @@ def _chosen(file: str, only: str | Iterable[str] | None, exclude: str | Iterable
     unused = {*wanted, *unwanted}
     with open_file(file, format="hdf5") as opened:
 
-        def look(path: str, _: Any) -> None:
+        def look(path: str, _: object) -> None:
             for patterns, found in (wanted, chosen), (unwanted, excluded):
                 matching = [pattern for pattern in patterns if fnmatch.fnmatchcase(f"/{path}", pattern)]
                 unused.difference_update(matching)
@@ -333,10 +333,10 @@ def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, dict[str,
     found: dict[int, tuple[str, dict[str, Any]]] = {}
     with open_file(file, format="hdf5") as opened:
 
-        def look(path: str, link: Any) -> None:
+        def look(path: str, link: object) -> None:
             # An object may have several names, and one of them is enough.
             if isinstance(link, HardLink) and any(fnmatch.fnmatchcase(f"/{path}", pattern) for pattern in patterns):
-                node: Any = opened.get(path)
+                node = opened.get(path)
                 if isinstance(node, Dataset) and _may_change(node):
                     found.setdefault(node._number, (node.name, node._about))
 
@@ -353,7 +353,11 @@ def _may_change(dataset: Dataset) -> bool:
 
 
 def _storage(
-    path: str, about: dict[str, Any], chunks: tuple[int, ...] | None, contiguous: bool, filters: tuple[Any, ...]
+    path: str,
+    about: dict[str, Any],
+    chunks: tuple[int, ...] | None,
+    contiguous: bool,
+    filters: tuple[str | int | None, object, bool | None, bool | None],
 ) -> tuple[list[int] | None, _Filters] | None:
     """Chunk shape and filters that a dataset gets; `None` if it stays as it is."""
     can_grow = list(about["shape"]) != list(about["maxshape"])

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import CorruptError, InvalidInputError, NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import AnyArray, AttributeValue, FileOptions, JsonObject, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, Problem, required
+from ..objects.dataset import Dataset
 from .cf_writing import create, write_observations
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
 __all__ = ["CellMethod", "Cf", "Flag", "Interval", "cell_methods", "create", "open", "write_observations"]
 
@@ -69,7 +74,7 @@ class Flag(NamedTuple):
     mask: int | None
     value: int
 
-    def of(self, values: Any) -> np.ndarray[Any, Any]:
+    def of(self, values: ArrayLike) -> AnyArray:
         """Finds the values that have this meaning.
 
         Args:
@@ -105,7 +110,7 @@ def cell_methods(text: str) -> list[CellMethod]:
     return [_method(one) for one in json.loads(_native.parse_cell_methods(text))]
 
 
-def _method(one: dict[str, Any]) -> CellMethod:
+def _method(one: JsonObject) -> CellMethod:
     intervals = tuple(Interval(interval["value"], interval["units"]) for interval in one.get("intervals", ()))
     return CellMethod(tuple(one["names"]), one["method"], one.get("where"), one.get("over"), one.get("within"), intervals, one.get("comment"))
 
@@ -119,9 +124,9 @@ class Cf(ModelView):
         attrs = self.file.attrs
         return _text(attrs.get("featureType", attrs.get("CF:featureType"))).strip() or None
 
-    def _variable(self, name: str) -> Any:
+    def _variable(self, name: str) -> Dataset:
         found = self.file.get(name)
-        if found is None or not hasattr(found, "shape"):
+        if not isinstance(found, Dataset):
             raise NotFoundError(f"there is no variable {name!r}", self.file.filename)
         return found
 
@@ -149,7 +154,7 @@ class Cf(ModelView):
         except InvalidInputError as error:
             raise CorruptError(error.message, self.file.filename, variable.name) from None
 
-    def grid_mapping(self, name: str) -> dict[str, Any] | None:
+    def grid_mapping(self, name: str) -> JsonObject | None:
         """The projection of a variable.
 
         Args:
@@ -173,7 +178,7 @@ class Cf(ModelView):
         field = self.table(variable.name, columns=[variable.name.rpartition("/")[2]], omitted="ignore").schema.field(0)
         found = (field.metadata or {}).get(b"hyperslab:grid_mapping")
         if found is not None:
-            parsed: dict[str, Any] = json.loads(found)
+            parsed: JsonObject = json.loads(found)
             return parsed
         mapping = self._near(variable.name, words[0].rstrip(":"))
         for problem in ModelView.validate(self):
@@ -249,11 +254,11 @@ class Cf(ModelView):
         return problems
 
 
-def _text(value: Any) -> str:
+def _text(value: AttributeValue) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
-def open(file: File | Paths, **options: Any) -> Cf:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Cf:
     """Opens a netCDF file as CF means it.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyArray, AttributeValue, Path
 from ..files.file import File
 from ..netcdf.writing import create_netcdf
 from ..objects.group import Group
@@ -64,7 +64,7 @@ def write_observations(
     profile: str | None = None,
     profile_columns: Sequence[str] = (),
     coordinates: Sequence[str] = (),
-    attrs: Mapping[str, Mapping[str, Any]] | None = None,
+    attrs: Mapping[str, Mapping[str, AttributeValue]] | None = None,
     representation: str = "contiguous",
     sample_dimension: str = "obs",
     **options: Any,
@@ -118,7 +118,7 @@ class _Sampling:
     profile: str | None
     profile_columns: Sequence[str]
     coordinates: Sequence[str]
-    attrs: Mapping[str, Mapping[str, Any]]
+    attrs: Mapping[str, Mapping[str, AttributeValue]]
     representation: str
     sample_dimension: str
 
@@ -165,21 +165,21 @@ class _Level:
     """Instances or profiles: the dimension, the first row of each, and which one each row belongs to."""
 
     dimension: str
-    first: np.ndarray[Any, Any]
-    owner: np.ndarray[Any, Any]
+    first: AnyArray
+    owner: AnyArray
 
-    def write_index(self, group: Group, columns: Mapping[str, Any], dimension: str, owner: np.ndarray[Any, Any]) -> None:
+    def write_index(self, group: Group, columns: Mapping[str, AnyArray], dimension: str, owner: AnyArray) -> None:
         """The number of the instance of each element along a dimension."""
         name = _free(f"{self.dimension}_index", columns)
         group.create_variable(name, [dimension], data=owner.astype("i8"), attrs={"instance_dimension": self.dimension}, fill_value=False)
 
-    def write_counts(self, group: Group, columns: Mapping[str, Any], sample_dimension: str) -> None:
+    def write_counts(self, group: Group, columns: Mapping[str, AnyArray], sample_dimension: str) -> None:
         """The number of observations of each."""
         sizes = np.bincount(self.owner, minlength=len(self.first)).astype("i8")
         group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
 
 
-def _write(group: Group, columns: dict[str, np.ndarray[Any, Any]], given: _Sampling, options: dict[str, Any]) -> None:
+def _write(group: Group, columns: dict[str, AnyArray], given: _Sampling, options: dict[str, Any]) -> None:
     group.attrs["featureType"] = given.feature_type
     group.create_dimension(given.sample_dimension, len(next(iter(columns.values()), ())))
     once = [*given.of_instances, *given.of_profiles]
@@ -205,10 +205,10 @@ def _write(group: Group, columns: dict[str, np.ndarray[Any, Any]], given: _Sampl
 
 def _level(
     group: Group,
-    columns: Mapping[str, np.ndarray[Any, Any]],
+    columns: Mapping[str, AnyArray],
     names: Sequence[str],
     feature: str,
-    attrs: Mapping[str, Mapping[str, Any]],
+    attrs: Mapping[str, Mapping[str, AttributeValue]],
     options: dict[str, Any],
 ) -> _Level:
     """Writes the columns `names`, whose first identifies the instances of a feature, once for each instance."""
@@ -225,7 +225,7 @@ def _level(
     return _Level(dimension, first, owner)
 
 
-def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:
+def _values(column: pa.ChunkedArray, name: str) -> AnyArray:
     """The values of a column; missing ones are masked, NaN or NaT."""
     import pyarrow as pa
 
@@ -246,7 +246,7 @@ def _values(column: pa.ChunkedArray, name: str) -> np.ndarray[Any, Any]:
     return np.asarray(column.to_numpy())
 
 
-def _instances(values: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _instances(values: AnyArray, name: str) -> tuple[AnyArray, AnyArray]:
     """The first row of each instance in the order of the rows, and the instance of each row."""
     if np.ma.is_masked(values) or (values.dtype.kind == "f" and np.isnan(values).any()) or (values.dtype.kind in "mM" and np.isnat(values).any()):
         raise InvalidInputError(f"column {name!r} tells the instance of each row, and has missing values")
@@ -257,7 +257,7 @@ def _instances(values: np.ndarray[Any, Any], name: str) -> tuple[np.ndarray[Any,
     return first[order], place[owner]
 
 
-def _check_constant(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any], name: str, instance: str) -> None:
+def _check_constant(values: AnyArray, expected: AnyArray, name: str, instance: str) -> None:
     # A missing value equals a missing value.
     same = np.ma.filled(np.ma.asarray(values) == np.ma.asarray(expected), False) | (_missing(values) & _missing(expected))
     if not np.all(same):
@@ -265,13 +265,13 @@ def _check_constant(values: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]
         raise InvalidInputError(f"column {name!r} has several values in one {instance}: {expected[row]!r} and, in row {row}, {values[row]!r}")
 
 
-def _missing(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _missing(values: AnyArray) -> AnyArray:
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(np.asarray(values)))
     return np.asarray(np.isnat(values) if values.dtype.kind in "mM" else np.ma.getmaskarray(values))
 
 
-def _free(name: str, columns: Mapping[str, Any]) -> str:
+def _free(name: str, columns: Mapping[str, AnyArray]) -> str:
     while name in columns:
         name += "_"
     return name

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, NotFoundError
-from ..base.type_aliases import AnyArray, Paths
+from ..base.type_aliases import AnyArray, FileOptions, JsonObject, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Chombo", "open"]
 
@@ -26,7 +29,7 @@ class Chombo(ModelView):
         return list(self.facts["components"])
 
     @property
-    def levels(self) -> list[dict[str, Any]]:
+    def levels(self) -> list[JsonObject]:
         """What the file says of each level, the coarsest first.
 
         Number of `boxes` and `cells`, and for each direction `dx`, `origin`, `ratio` to the next level (`None` for the finest) and `ghosts` in the
@@ -34,7 +37,7 @@ class Chombo(ModelView):
         """
         return list(self.facts["levels"])
 
-    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Any) -> Table:
+    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Plans a scan of the cells of all levels, without ghost cells.
 
         Args:
@@ -105,7 +108,7 @@ class Chombo(ModelView):
         return np.ma.MaskedArray(dense, missing)
 
 
-def open(file: File | Paths, **options: Any) -> Chombo:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Chombo:
     """Opens a file of an adaptive mesh.
 
     Args:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Elements
+from ..netcdf.plan import NetcdfTask
 from ..netcdf.planning import PlannedView
 from ..netcdf.writing import view_of
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+
+#: What ranges are written into: a file, or a task of a plan.
+Target = Group | NetcdfTask
 
 
 def checked_range(part: slice, count: int) -> tuple[int, int]:
@@ -20,7 +26,7 @@ def checked_range(part: slice, count: int) -> tuple[int, int]:
     return start, max(start, stop)
 
 
-def write_range(target: Any, name: str, elements: str, part: tuple[int, int], values: Any, at: Mapping[str, Any]) -> None:
+def write_range(target: Target, name: str, elements: str, part: tuple[int, int], values: Elements, at: Mapping[str, int | slice]) -> None:
     """Writes values of a range of elements.
 
     Args:
@@ -47,7 +53,7 @@ def write_range(target: Any, name: str, elements: str, part: tuple[int, int], va
     over = [dim for dim in dims if dim == elements or isinstance(at.get(dim, slice(None)), slice)]
     if given and len(given) != len(over):
         raise _misfit(name, given, over, "")
-    keys: list[Any] = []
+    keys: list[int | slice] = []
     axis = 0
     for dim, extent, is_free in zip(dims, variable.shape, free, strict=True):
         chosen = slice(*part) if dim == elements else at.get(dim, slice(None))
@@ -61,7 +67,7 @@ def write_range(target: Any, name: str, elements: str, part: tuple[int, int], va
     variable[tuple(keys)] = values
 
 
-def task_regions(target: Any, dims: Sequence[str], elements: str, like: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def task_regions(target: Group, dims: Sequence[str], elements: str, like: str, options: Mapping[str, object]) -> dict[str, list[tuple[slice, ...]]]:
     """The regions of the tasks of a plan in data whose elements are not its first dimension: all of the other dimensions.
 
     Args:
@@ -88,11 +94,11 @@ def _misfit(name: str, given: tuple[int, ...], over: Sequence[str], needed: str)
     return InvalidInputError(f"values of {name!r} have the shape {given}, and it is written over {_listed(over)}{needed}: give all of these{hint}")
 
 
-def _listed(names: Any) -> str:
+def _listed(names: Iterable[object]) -> str:
     return f"({', '.join(map(str, names))})"
 
 
-def _unlimited(target: Any, variable: Any, name: str) -> list[bool]:
+def _unlimited(target: Target, variable: Dataset, name: str) -> list[bool]:
     """Whether each dimension of a variable grows with what is written."""
     if hasattr(target, "variable"):
         # A plan has no length of an unlimited dimension: the rows of its tasks follow each other.
@@ -106,7 +112,7 @@ def _unlimited(target: Any, variable: Any, name: str) -> list[bool]:
     return [extent is None for extent in variable.maxshape]
 
 
-def _shape(variable: Any, values: Any, name: str) -> tuple[int, ...]:
+def _shape(variable: Dataset, values: Elements, name: str) -> tuple[int, ...]:
     """The shape of the given values; `()` of one value for all elements."""
     own_type = getattr(variable, "type", None)
     if own_type is not None and not isinstance(values, np.ndarray):
@@ -118,7 +124,7 @@ def _shape(variable: Any, values: Any, name: str) -> tuple[int, ...]:
         raise InvalidInputError(f"values of {name!r} have no shape: they are lists of different lengths") from None
 
 
-def _key(chosen: Any, extent: int, is_free: bool, along: int | None, name: str, dim: str) -> int | slice:
+def _key(chosen: int | slice, extent: int, is_free: bool, along: int | None, name: str, dim: str) -> int | slice:
     """An index, or a slice with both ends."""
     if not isinstance(chosen, slice):
         index = int(chosen)

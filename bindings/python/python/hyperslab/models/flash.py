@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, JsonObject, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Flash", "open"]
 
@@ -23,16 +26,16 @@ class Flash(ModelView):
         return list(self.facts["variables"])
 
     @property
-    def scalars(self) -> dict[str, Any]:
+    def scalars(self) -> JsonObject:
         """What the run was at: `time`, `nstep` and so on, by name."""
         return dict(self.facts["scalars"])
 
     @property
-    def levels(self) -> list[dict[str, Any]]:
+    def levels(self) -> list[JsonObject]:
         """The levels, the coarsest first: number of the `level`, of `boxes` and of `cells`, and for each direction `dx` and `origin`."""
         return list(self.facts["levels"])
 
-    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Any) -> Table:
+    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Plans a scan of the cells of all blocks, level by level.
 
         Args:
@@ -62,7 +65,7 @@ class Flash(ModelView):
         return self.table("boxes")
 
 
-def open(file: File | Paths, **options: Any) -> Flash:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Flash:
     """Opens a file of FLASH.
 
     Args:

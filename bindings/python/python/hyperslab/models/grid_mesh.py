@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..base.errors import CorruptError, InvalidInputError, NotFoundError
 from ..base.extras import require
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, Condition, ScanOptions
 from ..files.model_view import ModelView
 from ..tables.table import Table
 from . import grid_polygons, grid_topology
 from .grid_topology import lists_of
+
+if TYPE_CHECKING:
+    import shapely
+    from numpy.typing import ArrayLike
+    from typing_extensions import Unpack
 
 #: The least and the greatest x, and the least and the greatest y, as shapely orders them: x, y, x, y.
 Box = tuple[float, float, float, float]
@@ -75,7 +80,7 @@ class Mesh:
         table = self._name(of)
         return self._view.table(table, omitted="ignore").count() if table in self._view.tables else 0
 
-    def table(self, of: str = "faces", where: Any = None, columns: Sequence[str] | None = None, **options: Any) -> Table:
+    def table(self, of: str = "faces", where: Condition | None = None, columns: Sequence[str] | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Plans a scan of the faces, nodes or edges: indexes, coordinates, lists of connected elements, and data.
 
         Args:
@@ -211,9 +216,9 @@ class Mesh:
         where: str | None = None,
         columns: Sequence[str] = (),
         *,
-        faces: Any = None,
+        faces: slice | ArrayLike | None = None,
         encoding: Literal["geoarrow", "wkb"] = "geoarrow",
-        **options: Any,
+        **options: Unpack[ScanOptions],
     ) -> pa.Table:
         """Reads faces as polygons, closed rings in the order of their nodes. Edges are straight lines between x and y.
 
@@ -247,7 +252,7 @@ class Mesh:
         field, geometry = grid_polygons.column(found, encoding)
         return (read if nodes in columns else read.drop_columns([nodes])).append_column(field, geometry)
 
-    def _rows(self, where: str | None, columns: list[str], faces: Any, options: dict[str, Any]) -> pa.Table:
+    def _rows(self, where: str | None, columns: list[str], faces: slice | ArrayLike | None, options: ScanOptions) -> pa.Table:
         index, conditions, given = self._names.indexes["faces"], [] if where is None else [f"({where})"], {}
         options.setdefault("omitted", "ignore")
         if isinstance(faces, slice):
@@ -268,7 +273,9 @@ class Mesh:
             options["variables"] = {**(options.get("variables") or {}), **given}
         return self.table("faces", " and ".join(conditions) or None, columns, **options).to_arrow()
 
-    def select(self, box: Box | None = None, polygon: Any = None, *, of: str = "faces", rule: Literal["center", "intersects"] = "center") -> AnyArray:
+    def select(
+        self, box: Box | None = None, polygon: shapely.Geometry | None = None, *, of: str = "faces", rule: Literal["center", "intersects"] = "center"
+    ) -> AnyArray:
         """Finds the faces or nodes in a box or polygon.
 
         Args:

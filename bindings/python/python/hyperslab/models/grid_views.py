@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
+from ..files.file import File
 from ..files.model_view import ModelView
 from .grid_mesh import Mesh
 from .mpas import Mpas
@@ -15,7 +15,7 @@ from .ugrid import Ugrid
 POLYGONS = "polygons"
 
 
-def polygon_tables(file: Any, models: Sequence[ModelView]) -> dict[str, Callable[[], Mesh]]:
+def polygon_tables(file: File, models: Sequence[ModelView]) -> dict[str, Callable[[], Mesh]]:
     """The tables of polygons of an open file, each with a function that makes its mesh.
 
     Args:

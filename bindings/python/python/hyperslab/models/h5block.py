@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, NotFoundError
-from ..base.type_aliases import AnyArray, Paths
+from ..base.type_aliases import AnyArray, FileOptions, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..tables.table import Table
 from .h5block_writing import H5BlockWriter, create, plan, writer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["H5Block", "H5BlockWriter", "create", "open", "plan", "writer"]
 
@@ -71,7 +74,7 @@ class H5Block(ModelView):
         y: Interval | None = None,
         z: Interval | None = None,
         name: str = "cells",
-        **options: Any,
+        **options: Unpack[ScanOptions],
     ) -> Table:
         """Plans a scan of the cells of all steps, with indexes and physical coordinates. Only the block that is asked for is read.
 
@@ -128,7 +131,7 @@ class H5Block(ModelView):
         return read[0] if len(read) == 1 else np.stack(read)
 
 
-def open(file: File | Paths, **options: Any) -> H5Block:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> H5Block:
     """Opens a file of fields.
 
     Args:

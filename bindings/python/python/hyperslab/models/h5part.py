@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
 from .h5part_writing import H5PartWriter, create, plan, writer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["H5Part", "H5PartWriter", "create", "open", "plan", "writer"]
 
@@ -35,7 +38,7 @@ class H5Part(ModelView):
         steps: int | range | Iterable[int] | None = None,
         rows: tuple[int, int] | None = None,
         attributes: bool = False,
-        **options: Any,
+        **options: Unpack[ScanOptions],
     ) -> Table:
         """Plans a scan of the particles of all steps, with the columns `step` and `time`.
 
@@ -92,7 +95,7 @@ class H5Part(ModelView):
         return table.to_arrow().sort_by([(id, "ascending"), ("step", "ascending")])
 
 
-def open(file: File | Paths, **options: Any) -> H5Part:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> H5Part:
     """Opens a file of particles.
 
     Args:

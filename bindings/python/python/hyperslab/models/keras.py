@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import CorruptError, NotFoundError
-from ..base.type_aliases import AnyArray, Paths
+from ..base.type_aliases import AnyArray, FileOptions, JsonObject, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..objects.dataset import Dataset
 
 __all__ = ["Keras", "open"]
 
@@ -28,7 +33,7 @@ class Keras(ModelView):
         return list(dict.fromkeys(row["layer"] for row in self._rows() if row["part"] == "model"))
 
     @property
-    def model_config(self) -> dict[str, Any] | None:
+    def model_config(self) -> JsonObject | None:
         """The configuration of the model; None in files of weights alone.
 
         Raises:
@@ -37,7 +42,7 @@ class Keras(ModelView):
         return self._config("model_config")
 
     @property
-    def training_config(self) -> dict[str, Any] | None:
+    def training_config(self) -> JsonObject | None:
         """Loss, metrics and optimizer of a compiled model; None without them.
 
         Raises:
@@ -76,35 +81,35 @@ class Keras(ModelView):
             raise NotFoundError(f"there is no layer {layer!r}; there are {', '.join(self.layers)}", self.file.filename)
         return tree
 
-    def _rows(self) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.table("weights").to_arrow().to_pylist()
+    def _rows(self) -> list[JsonObject]:
+        rows: list[JsonObject] = self.table("weights").to_arrow().to_pylist()
         return rows
 
-    def _config(self, name: str) -> dict[str, Any] | None:
+    def _config(self, name: str) -> JsonObject | None:
         text = self.facts.get(name)
         if text is None:
             return None
         try:
-            config: dict[str, Any] = json.loads(text)
+            config: JsonObject = json.loads(text)
         except ValueError as error:
             raise CorruptError(f"the attribute {name} is not JSON: {error}", self.file.filename, "/") from None
         return config
 
 
-def _owner(row: dict[str, Any]) -> str:
+def _owner(row: JsonObject) -> str:
     """What tells layers of one name apart: the path of the group of a numbered weight, the place in the model of others."""
     group, _, name = row["path"].rpartition("/")
     return group if name == row["weight"] else f"{row['layer']}_{row['layer_index']}"
 
 
-def _array(dataset: Any, dtype: str) -> AnyArray:
+def _array(dataset: Dataset, dtype: str) -> AnyArray:
     values: AnyArray = np.asarray(dataset[()])
     if dtype == "bfloat16" and values.dtype.itemsize == 2:
         return (np.ascontiguousarray(values).view("<u2").astype("<u4") << 16).view("<f4")
     return values
 
 
-def open(file: File | Paths, **options: Any) -> Keras:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Keras:
     """Opens the weights of a model of Keras.
 
     Args:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from .grid_mesh import Mesh, Names
 from .mpas_writing import Definition, define, neighbors_of_edges
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Definition", "Mpas", "define", "neighbors_of_edges", "open"]
 
@@ -41,7 +44,7 @@ class Mpas(ModelView):
         return Mesh(self, "mpas", Names(tables, indexes, lists, x, y))
 
 
-def open(file: File | Paths, **options: Any) -> Mpas:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Mpas:
     """Opens a file of MPAS.
 
     Args:

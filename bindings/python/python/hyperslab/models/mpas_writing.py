@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
-from .element_ranges import checked_range, task_regions, write_range
+from ..base.type_aliases import AnyArray, Elements
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+from .element_ranges import Target, checked_range, task_regions, write_range
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
 
 #: Names of elements as they are in names of dimensions and of variables.
 _NAMES = {"cell": ("nCells", "Cell"), "vertex": ("nVertices", "Vertex"), "edge": ("nEdges", "Edge")}
@@ -40,7 +45,9 @@ class Definition:
     radius: float | None
     edge_neighbors: bool = False
 
-    def create_data(self, target: Any, name: str, location: str = "cell", dtype: Any = "f8", dims: Sequence[str] = (), levels: str = "", **options: Any) -> Any:
+    def create_data(
+        self, target: Group, name: str, location: str = "cell", dtype: DTypeLike = "f8", dims: Sequence[str] = (), levels: str = "", **options: Any
+    ) -> Dataset:
         """Defines a variable with data on the cells, vertices or edges.
 
         Args:
@@ -64,23 +71,24 @@ class Definition:
         self._check(location)
         elements, suffix = _NAMES[location]
         all_dims = [*dims, elements, *([levels] if levels else [])]
-        return target.create_variable(name, all_dims, dtype, **options, **task_regions(target, all_dims, elements, f"lon{suffix}", options))
+        options |= task_regions(target, all_dims, elements, f"lon{suffix}", options)
+        return target.create_variable(name, all_dims, dtype, **options)
 
     def write(
         self,
-        target: Any,
+        target: Target,
         location: str,
         part: slice,
         *,
-        at: Mapping[str, Any] | None = None,
-        longitude: Any = None,
-        latitude: Any = None,
-        x: Any = None,
-        y: Any = None,
-        vertices: Any = None,
-        edges: Any = None,
-        cells: Any = None,
-        **data: Any,
+        at: Mapping[str, int | slice] | None = None,
+        longitude: ArrayLike | None = None,
+        latitude: ArrayLike | None = None,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        vertices: ArrayLike | None = None,
+        edges: ArrayLike | None = None,
+        cells: ArrayLike | None = None,
+        **data: Elements,
     ) -> None:
         """Writes a range of the cells, vertices or edges. Ranges of different tasks must not overlap.
 
@@ -108,7 +116,7 @@ class Definition:
         """
         self._check(location)
         start, stop = checked_range(part, self.counts[location])
-        given: dict[str, Any] = self._places(_NAMES[location][1], longitude, latitude, x, y)
+        given: dict[str, AnyArray] = self._places(_NAMES[location][1], longitude, latitude, x, y)
         for argument, values in (("vertices", vertices), ("edges", edges), ("cells", cells)):
             if values is not None:
                 given |= self._lists(location, argument, np.asarray(values), stop - start)
@@ -120,7 +128,7 @@ class Definition:
         if location not in self.counts:
             raise InvalidInputError(f"the mesh has no {location!r}; it has: {', '.join(self.counts)}")
 
-    def _places(self, name: str, longitude: Any, latitude: Any, x: Any, y: Any) -> dict[str, Any]:
+    def _places(self, name: str, longitude: ArrayLike | None, latitude: ArrayLike | None, x: ArrayLike | None, y: ArrayLike | None) -> dict[str, AnyArray]:
         wanted, other = ((longitude, latitude), (x, y)) if self.radius is not None else ((x, y), (longitude, latitude))
         names = ("longitude", "latitude") if self.radius is not None else ("x", "y")
         if any(values is not None for values in other):
@@ -162,7 +170,7 @@ class Definition:
 
 
 def define(
-    target: Any,
+    target: Group,
     *,
     cells: int,
     vertices: int,
@@ -253,7 +261,7 @@ def define(
     return Definition(counts, max_edges, vertex_degree, None if radius is None else float(radius), edge_neighbors)
 
 
-def neighbors_of_edges(edges_of_cells: Any, cells_of_edges: Any, part: slice = slice(None)) -> AnyArray:
+def neighbors_of_edges(edges_of_cells: ArrayLike, cells_of_edges: ArrayLike, part: slice = slice(None)) -> AnyArray:
     """The other edges of the two cells at each edge: MPAS's `edgesOnEdge`.
 
     Those of the first cell come first. They follow each other counterclockwise around the cell as `edges_of_cells` do, and begin after the edge itself.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..base.errors import CorruptError, NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import Condition, Elements, FileOptions, JsonObject, Paths, TableOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
@@ -16,6 +16,7 @@ from ..tables.table import Table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import Unpack
 
 __all__ = ["Nexus", "open"]
 
@@ -42,7 +43,7 @@ class Nexus(ModelView):
         name: str | None = facts["default"]
         return name
 
-    def data(self, name: str | None = None, where: Any = None, **options: Any) -> Table:
+    def data(self, name: str | None = None, where: Condition | None = None, **options: Unpack[TableOptions]) -> Table:
         """Plans a scan of data: a row for each element of the signal, with its axes, errors and further signals.
 
         Args:
@@ -129,9 +130,9 @@ class Nexus(ModelView):
             raise NotFoundError("there are no data to be plotted in this file: no NXdata has a signal", self.file.filename)
         return chosen
 
-    def _facts(self, name: str | None) -> dict[str, Any]:
+    def _facts(self, name: str | None) -> JsonObject:
         chosen = self._name(name)
-        facts: dict[str, Any] | None = self.facts["data"].get(chosen)
+        facts: JsonObject | None = self.facts["data"].get(chosen)
         if facts is None:
             # The table says what is wrong.
             self.table(chosen)
@@ -152,11 +153,11 @@ class _Signal:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._signal, name)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Elements:
         return self._signal[key]
 
 
-def open(file: File | Paths, **options: Any) -> Nexus:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Nexus:
     """Opens a file of NeXus.
 
     Args:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import NotFoundError, UnsupportedError
 from ..base.extras import require
-from ..base.type_aliases import AnyArray, Paths
+from ..base.type_aliases import AnyArray, FileOptions, Float64Array, JsonObject, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
+from ..objects.group import Group
 from ..tables.table import Table
 
 if TYPE_CHECKING:
     import pandas
+    from typing_extensions import Unpack
 
 __all__ = ["Nwb", "open"]
 
@@ -100,7 +102,7 @@ class Nwb(ModelView):
         values = np.asarray(data[rows])
         if table.schema.field("data").type != "double" or (values.dtype == np.float64 and not _is_converted(facts[name], group)):
             return times, values
-        factor: Any = float(facts[name].get("conversion", 1.0))
+        factor: float | Float64Array = float(facts[name].get("conversion", 1.0))
         if "channel_conversion" in group:
             conversion = group["channel_conversion"]
             axis = int(np.ravel(conversion.attrs["axis"])[0]) if "axis" in conversion.attrs else 1
@@ -110,11 +112,11 @@ class Nwb(ModelView):
         return times, values * factor + float(facts[name].get("offset", 0.0))
 
 
-def _is_converted(facts: dict[str, Any], group: Any) -> bool:
+def _is_converted(facts: JsonObject, group: Group) -> bool:
     return facts.get("conversion", 1.0) != 1.0 or facts.get("offset", 0.0) != 0.0 or "channel_conversion" in group
 
 
-def open(file: File | Paths, **options: Any) -> Nwb:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Nwb:
     """Opens a file of NWB 2.
 
     Args:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
 from .openpmd_records import Mesh, Patch, Record
 from .openpmd_writing import OpenPmdWriter, create, plan, writer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Mesh", "OpenPmd", "OpenPmdWriter", "Patch", "Record", "create", "open", "plan", "writer"]
 
@@ -32,7 +35,7 @@ class OpenPmd(ModelView):
         columns: Sequence[str] | None = None,
         *,
         iterations: int | Iterable[int] | None = None,
-        **options: Any,
+        **options: Unpack[ScanOptions],
     ) -> Table:
         """Plans a scan of the particles of a species: `iteration`, `time` in seconds, and its records in SI units, with
         `positionOffset` added to `position`.
@@ -57,7 +60,13 @@ class OpenPmd(ModelView):
         return self.table(f"particles_{species}" if species else "particles", _condition(where, iterations), columns=columns, **options)
 
     def cells(
-        self, mesh: str, where: str | None = None, columns: Sequence[str] | None = None, *, iterations: int | Iterable[int] | None = None, **options: Any
+        self,
+        mesh: str,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        *,
+        iterations: int | Iterable[int] | None = None,
+        **options: Unpack[ScanOptions],
     ) -> Table:
         """Plans a scan of the cells of a mesh: `iteration`, `time` in seconds, indexes such as `i_x`, coordinates such as `x` in meters, and the
         components in SI units.
@@ -92,7 +101,7 @@ def _condition(where: str | None, iterations: int | Iterable[int] | None) -> str
     return " and ".join(conditions) or None
 
 
-def open(file: File | Paths, **options: Any) -> OpenPmd:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> OpenPmd:
     """Opens a series of openPMD.
 
     Args:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..backends.tasking import box
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AttributeValue
 from .step_parts import Box, Part, numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 #: Names that the standard allows for records, components and species.
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -33,11 +37,11 @@ class Record:
         attrs: More attributes of the record.
     """
 
-    values: Any
+    values: ArrayLike | Mapping[str, ArrayLike]
     dimension: Sequence[float]
     unit_si: float | Mapping[str, float] = 1.0
     time_offset: float = 0.0
-    attrs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    attrs: Mapping[str, AttributeValue] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,7 +67,7 @@ class Mesh(Record):
     position: Sequence[float] | Mapping[str, Sequence[float]]
     geometry: str = "cartesian"
     grid_dimension: Sequence[Sequence[float]] | None = None
-    partition: Any = None
+    partition: slice | EllipsisType | tuple[slice | int | EllipsisType, ...] | None = None
     shape: Sequence[int] | None = None
 
 
@@ -89,17 +93,21 @@ class Rows(NamedTuple):
     total: int
 
 
+#: Components of a record by name, each an array or a constant.
+Components = dict[str, AnyArray | np.number[Any] | float]
+
+
 class Parts:
     """Groups with their attributes, and parts of arrays."""
 
     def __init__(self) -> None:
-        self.groups: dict[str, dict[str, Any]] = {}
+        self.groups: dict[str, Components] = {}
         self.arrays: list[Part] = []
 
-    def group(self, path: str, attributes: Mapping[str, Any]) -> None:
+    def group(self, path: str, attributes: Mapping[str, AttributeValue]) -> None:
         self.groups[path] = dict(attributes)
 
-    def array(self, path: str, values: AnyArray, where: Box | None, shape: tuple[int, ...] | None, attributes: Mapping[str, Any]) -> None:
+    def array(self, path: str, values: AnyArray, where: Box | None, shape: tuple[int, ...] | None, attributes: Mapping[str, AttributeValue]) -> None:
         self.arrays.append(Part(path, values, where, shape, attributes))
 
 
@@ -110,21 +118,21 @@ def checked(name: str, place: str) -> str:
     return name
 
 
-def _floats(values: Any, count: int, what: str, place: str) -> AnyArray:
+def _floats(values: ArrayLike, count: int, what: str, place: str) -> AnyArray:
     found = np.asarray(values, "f8")
     if found.shape != (count,) or not np.isfinite(found).all():
         raise InvalidInputError(f"{what} is {values!r}: give {count} finite numbers", object=place)
     return found
 
 
-def _components(place: str, record: Record) -> dict[str, Any]:
+def _components(place: str, record: Record) -> Components:
     """The components by their names; of a scalar record one without a name. Each is an array or a number."""
     if not isinstance(record, Record):
         raise InvalidInputError(f"a {type(record).__name__}: give a Record or a Mesh", object=place)
     given = record.values if isinstance(record.values, Mapping) else {"": record.values}
     if not given:
         raise InvalidInputError("a record without components", object=place)
-    found = {}
+    found: Components = {}
     for name, values in given.items():
         where = f"{place}/{checked(name, place)}" if name else place
         found[name] = values if isinstance(values, (int, float, np.number)) else numbers(name or place.rpartition("/")[2], values, where)
@@ -142,11 +150,11 @@ def _put(
     parts: Parts,
     place: str,
     record: Record,
-    components: dict[str, Any],
+    components: Components,
     where: Box | None,
     shape: tuple[int, ...],
-    about: dict[str, Any],
-    extra: Mapping[str, dict[str, Any]],
+    about: dict[str, AttributeValue],
+    extra: Mapping[str, dict[str, AttributeValue]],
 ) -> None:
     """Adds a record whose whole arrays have this shape. Constant components have attributes alone."""
     about = {"unitDimension": _floats(record.dimension, 7, "dimension", place), "timeOffset": float(record.time_offset), **about, **record.attrs}
@@ -161,7 +169,7 @@ def _put(
             parts.group(path, attributes | {"value": np.asarray(values)[()], "shape": np.array(shape, "u8")})
 
 
-def _shape(place: str, components: Mapping[str, Any], known: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
+def _shape(place: str, components: Components, known: tuple[int, ...] | None = None) -> tuple[int, ...] | None:
     """The shape that all arrays have; `known` if there are none."""
     for name, values in components.items():
         if isinstance(values, np.ndarray) and values.ndim:
@@ -171,7 +179,7 @@ def _shape(place: str, components: Mapping[str, Any], known: tuple[int, ...] | N
     return known
 
 
-def _records(place: str, records: Mapping[str, Record]) -> tuple[dict[str, dict[str, Any]], int]:
+def _records(place: str, records: Mapping[str, Record]) -> tuple[dict[str, Components], int]:
     """The components of the records of a species, and the number of its particles."""
     if "position" not in records:
         raise InvalidInputError("a species without the record position", object=place)
@@ -270,7 +278,7 @@ def _partition(place: str, mesh: Mesh, own: tuple[int, ...]) -> tuple[tuple[int,
     return shape, (tuple(start), own)
 
 
-def _grid_units(place: str, mesh: Mesh, ndim: int, version: int) -> dict[str, Any]:
+def _grid_units(place: str, mesh: Mesh, ndim: int, version: int) -> Components:
     is_one = np.ndim(mesh.grid_unit_si) == 0
     if version < 2:
         if not is_one or mesh.grid_dimension is not None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..base.errors import CorruptError, NotFoundError, ObjectNotFoundError, UnsupportedError
 from ..base.extras import require
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import required
@@ -15,12 +15,16 @@ from ..objects.group import Group
 from . import pandas_fixed, pandas_table
 from .pytables import PyTables, text
 
+if TYPE_CHECKING:
+    import pandas
+    from typing_extensions import Unpack
+
 #: A data frame or a series: which one is known when it is read.
-Stored = Any
+Stored: TypeAlias = "pandas.DataFrame | pandas.Series"
 #: Attribute of a group that holds an object of pandas.
 _TYPE = "pandas_type"
 #: Readers of objects by what that attribute says.
-_READERS = {
+_READERS: dict[str, Callable[[HDFStore, Group], Stored]] = {
     "frame": pandas_fixed.read_frame,
     "series": pandas_fixed.read_series,
     "frame_table": pandas_table.read_frame,
@@ -28,7 +32,7 @@ _READERS = {
 }
 
 
-class HDFStore(PyTables, Mapping[str, Any]):
+class HDFStore(PyTables, Mapping[str, "Stored"]):
     """The objects of a file of pandas by their keys. `hyperslab.models.pandas.open` makes one. Needs pandas."""
 
     def __iter__(self) -> Iterator[str]:
@@ -70,7 +74,7 @@ class HDFStore(PyTables, Mapping[str, Any]):
             raise CorruptError(message, group.file.filename, group.name) from None
 
 
-def open(file: File | Paths, **options: Any) -> HDFStore:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> HDFStore:
     """Opens a file of pandas (HDFStore, `to_hdf`).
 
     Args:

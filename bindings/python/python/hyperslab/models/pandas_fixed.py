@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import CorruptError, UnsupportedError
+from ..base.type_aliases import AnyArray
 from ..objects.group import Group
 from .pandas_values import about, elements, encoding_of, index_of, plain, times
 from .pytables import PyTables, text
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-def read_index(store: PyTables, group: Group, key: str) -> pandas.Index[Any]:
+def read_index(store: PyTables, group: Group, key: str) -> pandas.Index:
     """The index called `key`."""
     import pandas
 
@@ -33,19 +34,19 @@ def read_index(store: PyTables, group: Group, key: str) -> pandas.Index[Any]:
     return _regular(store, group, key)
 
 
-def _regular(store: PyTables, group: Group, key: str) -> pandas.Index[Any]:
+def _regular(store: PyTables, group: Group, key: str) -> pandas.Index:
     import pandas
 
     node = group[key]
     kind, name = text(about(node, "kind", "")), about(node, "name")
-    values: Any = elements(store, node)
+    values = elements(store, node)
     is_periods = text(about(node, "index_class", "")) == "period"
     if not values.size and not is_periods and not kind.startswith(("datetime64", "timedelta64")):
         return pandas.Index(values, name=plain(name, "the name of an index"))
     return index_of(values, kind, encoding_of(group), about(node, "tz"), about(node, "freq"), name, node.name, is_periods)
 
 
-def _block(store: PyTables, group: Group, key: str) -> Any:
+def _block(store: PyTables, group: Group, key: str) -> AnyArray | pandas.Index | pandas.api.extensions.ExtensionArray:
     """The values of a block, a column for each item."""
     import pandas
 
@@ -60,7 +61,7 @@ def _block(store: PyTables, group: Group, key: str) -> Any:
     return times(values, kind, about(node, "tz")) if kind.startswith(("datetime64", "timedelta64")) and values.dtype.kind in "iMm" else values
 
 
-def read_frame(store: PyTables, group: Group) -> Any:
+def read_frame(store: PyTables, group: Group) -> pandas.DataFrame:
     """A data frame."""
     import pandas
 
@@ -85,7 +86,7 @@ def read_frame(store: PyTables, group: Group) -> Any:
     return frame.reindex(columns=columns)
 
 
-def read_series(store: PyTables, group: Group) -> Any:
+def read_series(store: PyTables, group: Group) -> pandas.Series:
     """A series."""
     import pandas
 

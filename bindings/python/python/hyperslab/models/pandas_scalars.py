@@ -7,12 +7,15 @@ from __future__ import annotations
 import datetime
 import zoneinfo
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import UnsupportedError
-from .pickled_lists import Unpicklable, encoded_bytes, number
+from .pickled_lists import Parsed, Unpicklable, encoded_bytes, number
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Units of times by pandas' number of their resolution.
 _RESOLUTIONS = {7: "s", 8: "ms", 9: "us", 10: "ns"}
@@ -25,7 +28,7 @@ _FREQUENCIES = {
 }  # fmt: skip
 
 
-def known(value: Any) -> Any:
+def known(value: Parsed) -> Parsed:
     """A parsed value with pandas' scalars in the place of what a pickle would make.
 
     Args:
@@ -43,7 +46,7 @@ def known(value: Any) -> Any:
     return _scalar(value) if isinstance(value, Unpicklable) else value
 
 
-def _scalar(value: Unpicklable) -> Any:
+def _scalar(value: Unpicklable) -> Parsed:
     arguments = value.arguments if isinstance(value.arguments, tuple) else None
     make = _MAKERS.get(value.name)
     if value.name.startswith(_OFFSETS) and value.name[len(_OFFSETS) :] in _FREQUENCIES:
@@ -57,7 +60,7 @@ def _scalar(value: Unpicklable) -> Any:
     return value if found is None else found
 
 
-def _timestamp(_: str, arguments: tuple[Any, ...]) -> Any:
+def _timestamp(_: str, arguments: tuple[Parsed, ...]) -> pandas.Timestamp:
     import pandas
 
     count, zone = arguments[0], arguments[2] if len(arguments) > 2 else None
@@ -66,14 +69,14 @@ def _timestamp(_: str, arguments: tuple[Any, ...]) -> Any:
     return found if zone is None else found.tz_localize("UTC").tz_convert(zone_of(zone))
 
 
-def _duration(_: str, arguments: tuple[Any, ...]) -> Any:
+def _duration(_: str, arguments: tuple[Parsed, ...]) -> pandas.Timedelta:
     import pandas
 
     unit = _RESOLUTIONS[arguments[1]] if len(arguments) > 1 else "ns"
     return pandas.Timedelta(np.array(arguments[0], "i8").view(f"m8[{unit}]")[()])
 
 
-def _period(_: str, arguments: tuple[Any, ...]) -> Any:
+def _period(_: str, arguments: tuple[Parsed, ...]) -> pandas.Period | None:
     import pandas
 
     start, frequency, ordinal = arguments
@@ -81,7 +84,7 @@ def _period(_: str, arguments: tuple[Any, ...]) -> Any:
     return None if start is not None or isinstance(frequency, Unpicklable) else pandas.Period(ordinal=ordinal, freq=frequency)
 
 
-def _frequency(name: str, arguments: tuple[Any, ...]) -> Any:
+def _frequency(name: str, arguments: tuple[Parsed, ...]) -> pandas.offsets.BaseOffset | None:
     import pandas
 
     made = [known(argument) for argument in arguments]
@@ -91,36 +94,36 @@ def _frequency(name: str, arguments: tuple[Any, ...]) -> Any:
     return None if kind is None else kind(*made)
 
 
-def _date(_: str, arguments: tuple[Any, ...]) -> Any:
+def _date(_: str, arguments: tuple[Parsed, ...]) -> datetime.date | None:
     (packed,) = arguments
     raw = encoded_bytes(packed)
     return datetime.date(raw[0] * 256 + raw[1], raw[2], raw[3]) if isinstance(raw, bytes) and len(raw) == 4 else None
 
 
-def _datetime(_: str, arguments: tuple[Any, ...]) -> Any:
+def _datetime(_: str, arguments: tuple[Parsed, ...]) -> datetime.datetime | None:
     raw = encoded_bytes(arguments[0])
     if len(arguments) != 1 or not isinstance(raw, bytes) or len(raw) != 10 or raw[2] > 12:
         return None
     return datetime.datetime(raw[0] * 256 + raw[1], raw[2], raw[3], raw[4], raw[5], raw[6], int.from_bytes(raw[7:], "big"))
 
 
-def _timedelta(_: str, arguments: tuple[Any, ...]) -> Any:
+def _timedelta(_: str, arguments: tuple[Parsed, ...]) -> datetime.timedelta | None:
     return datetime.timedelta(*arguments) if all(isinstance(argument, int) for argument in arguments) else None
 
 
-def _not_a_time(_: str, arguments: tuple[Any, ...]) -> Any:
+def _not_a_time(_: str, arguments: tuple[Parsed, ...]) -> object:
     import pandas
 
     return pandas.NaT
 
 
-def _missing(_: str, arguments: tuple[Any, ...]) -> Any:
+def _missing(_: str, arguments: tuple[Parsed, ...]) -> object:
     import pandas
 
     return pandas.NA
 
 
-_MAKERS: dict[str, Callable[[str, tuple[Any, ...]], Any]] = {
+_MAKERS: dict[str, Callable[[str, tuple[Parsed, ...]], object]] = {
     "pandas._libs.tslibs.timestamps._unpickle_timestamp": _timestamp,
     "pandas._libs.tslibs.timestamps.Timestamp": _timestamp,
     "pandas._libs.tslibs.timedeltas._timedelta_unpickle": _duration,
@@ -136,7 +139,7 @@ _MAKERS: dict[str, Callable[[str, tuple[Any, ...]], Any]] = {
 }
 
 
-def zone_of(zone: Any) -> str | datetime.tzinfo:
+def zone_of(zone: Parsed) -> str | datetime.tzinfo:
     """A time zone, which pandas keeps as text or as a pickled object of pytz, zoneinfo or datetime."""
     if not isinstance(zone, Unpicklable):
         return str(zone)

@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..base.errors import CorruptError, UnsupportedError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, Elements
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from .pandas_values import MISSING, about, dates, encoding_of, index_of, plain, texts, times
-from .pytables import PyTables, text
+from .pickled_lists import Parsed
+from .pytables import text
+
+if TYPE_CHECKING:
+    import pandas
 
 #: The name that pandas gives to a level of an index without a name.
 _NAMELESS_LEVEL = re.compile(r"^level_\d+$")
 
 
-def _categories(store: Any, group: Group, column: str) -> Any:
+class Store(Protocol):
+    """The part of a store that tables need."""
+
+    def _elements(self, dataset: Dataset) -> Elements: ...
+    def _stored(self, group: Group) -> pandas.DataFrame | pandas.Series: ...
+
+
+def _categories(store: Store, group: Group, column: str) -> pandas.DataFrame | pandas.Series | None:
     """The categories of a column; `None` if there are none, because PyTables stores no empty array."""
-    stored = group.get(f"meta/{column}/meta")
+    stored: Any = group.get(f"meta/{column}/meta")
     return None if stored is None else store._stored(stored)
 
 
-def _categorical(store: Any, group: Group, table: Any, column: str, codes: AnyArray) -> Any:
+def _categorical(store: Store, group: Group, table: Dataset, column: str, codes: AnyArray) -> pandas.Categorical:
     """A column of categories. A category whose text is that of a missing value is none: its rows have missing values."""
     import pandas
 
@@ -42,7 +53,7 @@ def _categorical(store: Any, group: Group, table: Any, column: str, codes: AnyAr
     return pandas.Categorical.from_codes(codes, categories, ordered=bool(about_column.get("ordered", False)))
 
 
-def _values(store: Any, group: Group, table: Any, column: str, stored: AnyArray) -> Any:
+def _values(store: Store, group: Group, table: Dataset, column: str, stored: AnyArray) -> AnyArray | pandas.Index | pandas.Categorical:
     """The values of a column of the table: an array with a column for each label, or one column of a type of pandas."""
     # Not -1: a table may have no rows.
     block = stored.reshape(len(stored), math.prod(stored.shape[1:]))
@@ -60,7 +71,7 @@ def _values(store: Any, group: Group, table: Any, column: str, stored: AnyArray)
     raise UnsupportedError(f"values of the kind {kind} of pandas", group.file.filename, table.name)
 
 
-def _part(store: Any, group: Group, table: Any, column: str, stored: AnyArray, index: Any, about_labels: dict[str, Any]) -> Any:
+def _part(store: Store, group: Group, table: Dataset, column: str, stored: AnyArray, index: pandas.Index, about_labels: Parsed) -> pandas.DataFrame:
     """The data frame of a column of the table: a block of columns of one type, or a single column."""
     import pandas
 
@@ -81,7 +92,7 @@ def _part(store: Any, group: Group, table: Any, column: str, stored: AnyArray, i
     return frame.astype("string") if any(about(table, f"{label}_meta") == "string" for label in labels if isinstance(label, str)) else frame
 
 
-def _index(group: Group, table: Any, stored: AnyArray) -> Any:
+def _index(group: Group, table: Dataset, stored: AnyArray) -> pandas.Index:
     about_index = (about(group, "info") or {}).get("index", {})
     kind, frequency = text(about(table, "index_kind", "integer")), about_index.get("freq")
     # Nothing else says that integers are periods.
@@ -89,7 +100,7 @@ def _index(group: Group, table: Any, stored: AnyArray) -> Any:
     return index_of(stored, kind, encoding_of(group), about_index.get("tz"), frequency, about_index.get("index_name"), table.name, is_periods)
 
 
-def _rows(store: PyTables, group: Group) -> Any:
+def _rows(store: Store, group: Group) -> pandas.DataFrame:
     """A data frame, with the levels of its index as columns."""
     import pandas
 
@@ -117,7 +128,7 @@ def _rows(store: PyTables, group: Group) -> Any:
     return frame
 
 
-def _with_levels(store: PyTables, group: Group, frame: Any) -> Any:
+def _with_levels(group: Group, frame: pandas.DataFrame) -> pandas.DataFrame:
     """The data frame with the index of several levels that was stored as columns."""
     if "multi" not in text(about(group, "table_type", "")):
         return frame
@@ -127,15 +138,15 @@ def _with_levels(store: PyTables, group: Group, frame: Any) -> Any:
     return frame.set_index(levels)
 
 
-def read_frame(store: PyTables, group: Group) -> Any:
+def read_frame(store: Store, group: Group) -> pandas.DataFrame:
     """A data frame."""
-    frame = _with_levels(store, group, _rows(store, group))
+    frame = _with_levels(group, _rows(store, group))
     if "multi" in text(about(group, "table_type", "")):
         frame.index = frame.index.set_names([None if _NAMELESS_LEVEL.search(str(name)) else name for name in frame.index.names])
     return frame
 
 
-def read_series(store: PyTables, group: Group) -> Any:
+def read_series(store: Store, group: Group) -> pandas.Series:
     """A series."""
-    series = _with_levels(store, group, _rows(store, group)).iloc[:, 0]
+    series = _with_levels(group, _rows(store, group)).iloc[:, 0]
     return series.rename(None) if series.name == "values" else series

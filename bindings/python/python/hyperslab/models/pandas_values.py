@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,9 @@ from ..base.errors import CorruptError, UnsupportedError
 from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.node import Node
 from .pandas_scalars import known, zone_of
-from .pickled_lists import Unpicklable, object_array
+from .pickled_lists import Parsed, Unpicklable, object_array
 from .pytables import PyTables, attribute, text
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 MISSING = "nan"
 
 
-def about(node: Any, name: str, default: Any = None) -> Any:
+def about(node: Node, name: str, default: object = None) -> Parsed:
     """An attribute, with pandas' scalars where it is pickled."""
     return known(attribute(node.attrs[name])) if name in node.attrs else default
 
@@ -32,7 +33,7 @@ def encoding_of(group: Group) -> str:
     return str(about(group, "encoding", "UTF-8") or "UTF-8")
 
 
-def plain(value: Any, what: str) -> Any:
+def plain(value: Parsed, what: str) -> Parsed:
     """The value; `UnsupportedError` if it has a pickled object of an unknown class in it."""
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if isinstance(item, (list, tuple)):
@@ -42,7 +43,7 @@ def plain(value: Any, what: str) -> Any:
     return value
 
 
-def elements(store: PyTables, dataset: Any) -> AnyArray:
+def elements(store: PyTables, dataset: Node) -> AnyArray:
     """The elements of an array of the fixed format."""
     if not isinstance(dataset, Dataset):
         raise CorruptError("an array of an object of pandas is a group", dataset.file.filename, dataset.name)
@@ -68,7 +69,7 @@ def _time_dtype(kind: str) -> str:
     return f"{'M8' if kind.startswith('datetime64') else 'm8'}[{unit}]"
 
 
-def times(values: AnyArray, kind: str, zone: Any) -> Any:
+def times(values: AnyArray, kind: str, zone: Parsed) -> AnyArray | pandas.DatetimeIndex:
     """Counts as times or durations: `kind` is `datetime64`, `timedelta64`, perhaps with a unit."""
     import pandas
 
@@ -94,7 +95,7 @@ def dates(values: AnyArray) -> AnyArray:
     return np.asarray(found.reshape(values.shape))
 
 
-def of_kind(values: AnyArray, kind: str, encoding: str, zone: Any, place: str) -> Any:
+def of_kind(values: AnyArray, kind: str, encoding: str, zone: Parsed, place: str) -> AnyArray | pandas.DatetimeIndex:
     """Values of an index of a kind of pandas."""
     if kind.startswith(("datetime64", "timedelta64")):
         return times(values, kind, zone)
@@ -109,7 +110,7 @@ def of_kind(values: AnyArray, kind: str, encoding: str, zone: Any, place: str) -
     raise UnsupportedError(f"values of the kind {kind} of pandas", object=place)
 
 
-def index_of(values: Any, kind: str, encoding: str, zone: Any, frequency: Any, name: Any, place: str, is_periods: bool) -> pandas.Index[Any]:
+def index_of(values: AnyArray, kind: str, encoding: str, zone: Parsed, frequency: Parsed, name: Parsed, place: str, is_periods: bool) -> pandas.Index:
     """An index of stored values. A frequency that is not known, or that the values do not have, is left out, but not that of periods."""
     import pandas
 

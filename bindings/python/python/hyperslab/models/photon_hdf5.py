@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, JsonObject, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["PhotonHdf5", "open"]
 
@@ -19,7 +22,7 @@ class PhotonHdf5(ModelView):
     """A file of Photon-HDF5. `hyperslab.models.photon_hdf5.open` makes one."""
 
     @property
-    def setup(self) -> dict[str, Any]:
+    def setup(self) -> JsonObject:
         """What the file says of the instrument; empty if it says nothing."""
         return dict(self.facts.get("setup", {}))
 
@@ -37,7 +40,7 @@ class PhotonHdf5(ModelView):
         spectral_ch: int | None = None,
         polarization_ch: int | None = None,
         split_ch: int | None = None,
-        **options: Any,
+        **options: Unpack[ScanOptions],
     ) -> Table:
         """Plans a scan of the photons: `time` in seconds, `timestamp` as stored, `detector`, `nanotime` and `decay_time` in seconds,
         `particle`, and in files of several spots `spot`.
@@ -82,7 +85,7 @@ class PhotonHdf5(ModelView):
         return f"({' or '.join(f'({condition})' for condition in of_spots)})"
 
 
-def open(file: File | Paths, **options: Any) -> PhotonHdf5:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> PhotonHdf5:
     """Opens a file of Photon-HDF5.
 
     Args:

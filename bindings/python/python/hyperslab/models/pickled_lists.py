@@ -24,6 +24,8 @@ _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 #: Opcodes that make objects, with the number of values that they take from the stack.
 _OBJECTS = {"GLOBAL": 0, "PERSID": 0, "STACK_GLOBAL": 2, "REDUCE": 2, "NEWOBJ": 2, "NEWOBJ_EX": 3, "BUILD": 2, "BINPERSID": 1, "EXT1": 0, "EXT2": 0, "EXT4": 0}
+#: A value in a pickle: a number, a text, bytes, `None`, a list, tuple or dictionary of these, or an `Unpicklable`.
+Parsed = Any
 _MARK = object()
 #: How numpy's pickles make arrays and scalars, by its versions.
 _ARRAYS = ("numpy.core.multiarray._reconstruct", "numpy._core.multiarray._reconstruct")
@@ -43,15 +45,15 @@ class Unpicklable:
         state: What it would be given afterwards.
     """
 
-    def __init__(self, name: str, arguments: Any = ()) -> None:
+    def __init__(self, name: str, arguments: Parsed = ()) -> None:
         self.name, self.arguments = name, arguments
-        self.state: Any = None
+        self.state: Parsed = None
 
     def __repr__(self) -> str:
         return f"<pickled {self.name}, not unpickled>"
 
 
-def parsed(pickled: bytes) -> Any:
+def parsed(pickled: bytes) -> Parsed:
     """The value of a pickle of lists, texts and numbers.
 
     Args:
@@ -73,7 +75,7 @@ def parsed(pickled: bytes) -> Any:
         raise CorruptError(f"a pickled attribute that cannot be parsed: {error}") from None
 
 
-def object_array(pickled: bytes, known: Callable[[Any], Any] | None = None) -> AnyArray:
+def object_array(pickled: bytes, known: Callable[[Parsed], Parsed] | None = None) -> AnyArray:
     """The array of objects in a pickle that numpy made. Its elements are texts, numbers, bytes, booleans and `None`.
 
     Args:
@@ -113,14 +115,14 @@ def object_array(pickled: bytes, known: Callable[[Any], Any] | None = None) -> A
     return np.fromiter(elements, object, len(elements)).reshape(shape)
 
 
-def _is_unknown(value: Any) -> bool:
+def _is_unknown(value: Parsed) -> bool:
     """Whether an object that was not made is in a value."""
     if isinstance(value, (list, tuple)):
         return any(map(_is_unknown, value))
     return isinstance(value, Unpicklable) or (isinstance(value, dict) and any(map(_is_unknown, (*value, *value.values()))))
 
 
-def number(element: Any) -> Any:
+def number(element: Parsed) -> Parsed:
     """A scalar of numpy, which is its dtype with its bytes, or bytes; else the element as it is."""
     if not isinstance(element, Unpicklable):
         return element
@@ -141,18 +143,18 @@ def number(element: Any) -> Any:
     return np.frombuffer(raw, np.dtype(kind).newbyteorder("<"))[0]
 
 
-def encoded_bytes(value: Any) -> Any:
+def encoded_bytes(value: Parsed) -> Parsed:
     """Bytes, which protocols before 3 keep as text, with a call or without."""
     if isinstance(value, Unpicklable) and value.name == "_codecs.encode" and isinstance(value.arguments, tuple) and len(value.arguments) == 2:
         value = value.arguments[0] if value.arguments[1] in ("latin1", "latin-1") else value
     return value.encode("latin-1") if isinstance(value, str) and all(ord(c) < 256 for c in value) else value
 
 
-def _run(pickled: bytes) -> Any:
-    stack: list[Any] = []
-    memo: dict[Any, Any] = {}
+def _run(pickled: bytes) -> Parsed:
+    stack: list[Parsed] = []
+    memo: dict[Parsed, Parsed] = {}
 
-    def to_mark() -> list[Any]:
+    def to_mark() -> list[Parsed]:
         items = []
         while (item := stack.pop()) is not _MARK:
             items.append(item)

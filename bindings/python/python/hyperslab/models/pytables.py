@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import CorruptError, NotFoundError, UnsupportedError
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import AnyArray, AttributeValue, Elements, FileOptions, Path, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.node import Node
 from ..sources.sessions import session
 from ..values import dtype_encoding
-from .pickled_lists import parsed
-from .pytables_rows import encoded
+from .pickled_lists import Parsed, parsed
+from .pytables_rows import Rows, encoded
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Kinds of indexes by the bytes of a position.
 _KINDS = {1: "ultralight", 2: "light", 4: "medium", 8: "full"}
@@ -62,7 +66,7 @@ class CheckedIndex(NamedTuple):
 class PyTables(ModelView):
     """A file of PyTables. `hyperslab.models.pytables.open` makes one."""
 
-    def read(self, path: str) -> Any:
+    def read(self, path: str) -> Elements:
         """Reads a node: an array, a table, or rows of variable length.
 
         Args:
@@ -81,7 +85,7 @@ class PyTables(ModelView):
         """
         return self._elements(self._dataset(path))
 
-    def _elements(self, dataset: Dataset) -> Any:
+    def _elements(self, dataset: Dataset) -> Elements:
         """The elements of a node, which may be in another file."""
         atom = _atom(dataset)
         if atom is None:
@@ -161,7 +165,7 @@ class PyTables(ModelView):
         return found
 
 
-def _indexes(group: Any, prefix: str, depth: int) -> Iterator[tuple[str, str, int, bool]]:
+def _indexes(group: Node, prefix: str, depth: int) -> Iterator[tuple[str, str, int, bool]]:
     """The indexes below a group of indexes: column, kind, level and whether it is dirty."""
     if not isinstance(group, Group) or depth > _MAX_DEPTH:
         return
@@ -184,7 +188,7 @@ def _atom(dataset: Dataset) -> str | None:
     return "" if dataset._about["datatype"]["class"] == "sequence" else None
 
 
-def _as_in_pytables(values: Any, datatype: dict[str, Any]) -> Any:
+def _as_in_pytables(values: AnyArray, datatype: dict[str, Any]) -> AnyArray:
     """Values of types that PyTables stores in another form: booleans are bit fields of a byte, times of 8 bytes seconds and microseconds."""
     while datatype["class"] == "array":
         datatype = datatype["base"]
@@ -205,14 +209,14 @@ def _as_in_pytables(values: Any, datatype: dict[str, Any]) -> Any:
     return out
 
 
-def text(value: Any) -> str:
+def text(value: AttributeValue) -> str:
     """An attribute's text."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
-def attribute(value: Any) -> Any:
+def attribute(value: AttributeValue) -> Parsed:
     """The value of an attribute, which PyTables pickles unless it is a number or a text. It is parsed, not unpickled."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogateescape")
@@ -221,7 +225,7 @@ def attribute(value: Any) -> Any:
     return parsed(value) if value.endswith(b".") else text(value)
 
 
-def open(file: File | Paths, **options: Any) -> PyTables:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> PyTables:
     """Opens a file of PyTables.
 
     Args:
@@ -244,7 +248,7 @@ def open(file: File | Paths, **options: Any) -> PyTables:
     return PyTables(opened, view.name, view.certainty, view.reason)
 
 
-def append(path: Path, table: str, rows: Any) -> int:
+def append(path: Path, table: str, rows: Rows) -> int:
     """Appends rows to a table of PyTables, in place. The file changes at once: after a kill or a power cut it has all of the rows or none.
 
     Indexes of the table are marked as out of date, as PyTables does when it does not update them itself: queries go without them until

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..values.dtype_encoding import has_fields, numpy_dtype
 
+#: A structured array, a mapping of columns by name, or a table of Arrow or pandas; a column is an array, or rows again.
+Rows = Any
 
-def columns_of(rows: Any) -> dict[str, Any]:
+
+def columns_of(rows: Rows) -> dict[str, Rows]:
     """The columns of a structured array, a mapping, or a table of Arrow or pandas, by name.
 
     Raises:
@@ -32,7 +35,7 @@ def columns_of(rows: Any) -> dict[str, Any]:
     raise InvalidInputError(f"rows of type {type(rows).__name__}: give a structured array, a mapping of columns, or a table of Arrow or pandas")
 
 
-def encoded(rows: Any, datatype: dict[str, Any]) -> AnyArray:
+def encoded(rows: Rows, datatype: dict[str, Any]) -> AnyArray:
     """Rows as elements of a table.
 
     Args:
@@ -55,13 +58,13 @@ def encoded(rows: Any, datatype: dict[str, Any]) -> AnyArray:
     return out
 
 
-def _length(values: Any) -> int:
+def _length(values: Rows) -> int:
     if isinstance(values, Mapping):
         return _length(next(iter(values.values()), ()))
     return len(values)
 
 
-def _fill(out: AnyArray, columns: Mapping[str, Any], datatype: dict[str, Any], prefix: str) -> None:
+def _fill(out: AnyArray, columns: Mapping[str, Rows], datatype: dict[str, Any], prefix: str) -> None:
     members = {name: member for name, _, member in datatype["members"]}
     for names, what in ((members.keys() - columns.keys(), "are missing"), (columns.keys() - members.keys(), "are not in the table")):
         if names:
@@ -99,7 +102,7 @@ def _stored(values: AnyArray, datatype: dict[str, Any], place: AnyArray, name: s
     return _numbers(values, numpy_dtype(datatype), name)
 
 
-def _numbers(values: AnyArray, dtype: np.dtype[Any], name: str) -> AnyArray:
+def _numbers(values: AnyArray, dtype: AnyDtype, name: str) -> AnyArray:
     """Numbers as `dtype`. Integers keep their value, floating-point numbers may be rounded."""
     if values.dtype.kind not in "biufc" or (
         values.size and not np.can_cast(values.dtype, dtype, "same_kind") and not {values.dtype.kind, dtype.kind} <= set("iu")

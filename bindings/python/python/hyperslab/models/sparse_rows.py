@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import CorruptError
@@ -19,10 +17,12 @@ _MAX_VALUES = 1 << 23
 
 def read(file: File, name: str, rows: AnyArray, major: int, minor: int) -> tuple[AnyArray, AnyArray, Int64Array]:
     """The values, indices and offsets of increasing rows of the matrix called `name`, which has `major` rows of `minor` columns (CSC: columns of rows)."""
-    parts: dict[str, Any] = {part: file[f"{name}/{part}"] for part in ("data", "indices", "indptr")}
-    for part, dataset in parts.items():
+    parts: dict[str, Dataset] = {}
+    for part in ("data", "indices", "indptr"):
+        dataset = file[f"{name}/{part}"]
         if not isinstance(dataset, Dataset) or len(dataset.shape) != 1:
             raise CorruptError("a part of a sparse matrix that is not an array of one dimension", file.filename, f"/{name}/{part}")
+        parts[part] = dataset
     offsets: Int64Array = np.asarray(parts["indptr"][...]).astype(np.int64, copy=False)
     count = int(parts["data"].shape[0])
     if len(offsets) != major + 1 or int(parts["indices"].shape[0]) != count:
@@ -55,7 +55,7 @@ def _spans(starts: Int64Array, stops: Int64Array) -> list[tuple[int, int]]:
     return list(zip([0, *cuts], [*cuts, len(starts)], strict=True))
 
 
-def _fill(parts: dict[str, Any], low: int, high: int, starts: Int64Array, stops: Int64Array, out: tuple[AnyArray, AnyArray]) -> None:
+def _fill(parts: dict[str, Dataset], low: int, high: int, starts: Int64Array, stops: Int64Array, out: tuple[AnyArray, AnyArray]) -> None:
     """Reads the values and indices from `low` to `high`, and keeps those between `starts` and `stops`."""
     lengths = stops - starts
     if int(lengths.sum()) == high - low:

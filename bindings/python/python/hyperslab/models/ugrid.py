@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import CorruptError, Error, InvalidInputError, NotFoundError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import AttributeValue, FileOptions, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, Problem, required
 from .grid_mesh import Mesh, Names
 from .grid_topology import lists_of
 from .ugrid_writing import Definition, define
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from typing_extensions import Unpack
 
 __all__ = ["Definition", "Ugrid", "define", "open"]
 
@@ -117,7 +121,7 @@ class Ugrid(ModelView):
             problems.append(Problem(error.object or table, error.message))
         return problems
 
-    def _faces(self, table: str, nodes: Any) -> list[Problem]:
+    def _faces(self, table: str, nodes: pa.ListArray) -> list[Problem]:
         problems = []
         few = np.flatnonzero(nodes.lengths < 3)
         if len(few):
@@ -130,11 +134,11 @@ class Ugrid(ModelView):
         return problems
 
 
-def _text(value: Any) -> str:
+def _text(value: AttributeValue) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
-def open(file: File | Paths, **options: Any) -> Ugrid:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> Ugrid:
     """Opens a file of UGRID.
 
     Args:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
-from .element_ranges import checked_range, task_regions, write_range
+from ..base.type_aliases import AnyArray, AttributeValue, Elements
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+from .element_ranges import Target, checked_range, task_regions, write_range
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, DTypeLike
 
 #: Stands for no node in a face with fewer nodes than others.
 _NONE = -1
@@ -52,7 +57,7 @@ class Definition:
             raise InvalidInputError(f"the mesh {self.name} has no {location!r}; it has: {', '.join(self.counts)}")
         return f"{self.name}_n{location}s"
 
-    def create_data(self, target: Any, name: str, location: str, dtype: Any = "f8", dims: Sequence[str] = (), **options: Any) -> Any:
+    def create_data(self, target: Group, name: str, location: str, dtype: DTypeLike = "f8", dims: Sequence[str] = (), **options: Any) -> Dataset:
         """Defines a variable with data on the nodes, faces or edges.
 
         Args:
@@ -83,15 +88,15 @@ class Definition:
 
     def write(
         self,
-        target: Any,
+        target: Target,
         location: str,
         part: slice,
         *,
-        at: Mapping[str, Any] | None = None,
-        x: Any = None,
-        y: Any = None,
-        nodes: Any = None,
-        **data: Any,
+        at: Mapping[str, int | slice] | None = None,
+        x: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        nodes: ArrayLike | None = None,
+        **data: Elements,
     ) -> None:
         """Writes a range of the nodes, faces or edges. Ranges of different tasks must not overlap.
 
@@ -134,7 +139,7 @@ class Definition:
 
 
 def define(
-    target: Any,
+    target: Group,
     name: str = "mesh",
     *,
     nodes: int,
@@ -177,7 +182,11 @@ def define(
     x, y = ({"standard_name": "longitude", "units": "degrees_east"}, {"standard_name": "latitude", "units": "degrees_north"}) if degrees else (
         {"standard_name": "projection_x_coordinate", "units": "m"}, {"standard_name": "projection_y_coordinate", "units": "m"}
     )  # fmt: skip
-    about: dict[str, Any] = {"cf_role": "mesh_topology", "topology_dimension": np.int32(2 if faces else 1), "node_coordinates": f"{name}_node_x {name}_node_y"}
+    about: dict[str, AttributeValue] = {
+        "cf_role": "mesh_topology",
+        "topology_dimension": np.int32(2 if faces else 1),
+        "node_coordinates": f"{name}_node_x {name}_node_y",
+    }
     for location, has in (("node", True), ("face", bool(faces) and face_coordinates), ("edge", bool(edges) and edge_coordinates)):
         if has:
             about[f"{location}_coordinates"] = f"{name}_{location}_x {name}_{location}_y"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from ..base.type_aliases import Paths
+from ..base.type_aliases import FileOptions, JsonObject, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..tables.table import Table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["VtkHdf", "open"]
 
@@ -29,13 +32,13 @@ class VtkHdf(ModelView):
         return None if times is None else [float(time) for time in times]
 
     @property
-    def levels(self) -> list[dict[str, Any]]:
+    def levels(self) -> list[JsonObject]:
         """What an adaptive mesh says of each level in its first step, the coarsest first: number of `boxes` and `cells`, and for each direction
         `dx`, `origin`, and `ratio` to the next level (`None` for the finest). Empty for other types.
         """
         return list(self.facts.get("levels", []))
 
-    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Any) -> Table:
+    def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Plans a scan of the cells: of an adaptive mesh those of all levels, of an image those between its points, of a grid those of all parts.
 
         Args:
@@ -60,7 +63,7 @@ class VtkHdf(ModelView):
             conditions.append(f"level = {int(level)}")
         return self.table("cells", " and ".join(conditions) or None, columns=columns, **options)
 
-    def points(self, where: str | None = None, columns: Sequence[str] | None = None, **options: Any) -> Table:
+    def points(self, where: str | None = None, columns: Sequence[str] | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Plans a scan of the points of an image or a grid.
 
         Args:
@@ -85,7 +88,7 @@ class VtkHdf(ModelView):
         return self.table("boxes")
 
 
-def open(file: File | Paths, **options: Any) -> VtkHdf:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> VtkHdf:
     """Opens a file of VTKHDF.
 
     Args:

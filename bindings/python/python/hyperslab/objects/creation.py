@@ -1,4 +1,4 @@
-"""Creation: what creates groups and datasets, with the arguments of h5py, in files that are edited and in files that are written."""
+"""Creation: what creates groups and datasets, with the arguments of h5py, in files that are edited and in files that are created."""
 
 from __future__ import annotations
 
@@ -8,70 +8,25 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import _native
+from ..backends.backend import Notes
 from ..base.errors import InvalidTypeError, UnsupportedError
-from ..values import dtype_encoding, empty
-from . import definition
+from ..values import dtype_encoding, empty, times
+from . import definition, stored_references
+from .dataset import Dataset
+from .datatype import Datatype
+from .node import Node
 from .virtual_layouts import VirtualLayout
 
 
-class Creation:
-    """What a group has that creates members. Each kind of group says how it makes one."""
+class Creation(Node):
+    """What a group has that creates members. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
         # Of the group that creates.
         def __getitem__(self, path: Any) -> Any: ...
 
         def _below(self, name: Any) -> str:
-            """The absolute path of a member that is created."""
-
-        def _filename(self) -> str | None:
-            """The file that is written; `None` if it is not known yet."""
-
-        def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
-            """Held from the look for a member until it is created."""
-
-        def _has(self, name: Any) -> bool:
-            """Whether there is such a member."""
-
-        def _is_group(self, member: Any) -> bool:
-            """Whether a member is a group."""
-
-        def _is_dataset(self, member: Any) -> bool:
-            """Whether a member is a dataset."""
-
-        def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Any:
-            """Creates a dataset at an absolute path."""
-
-        def _make_virtual(self, path: str, made_of: _native.DatasetDefinition, sources: list[Any], layout: VirtualLayout, fillvalue: Any) -> Any:
-            """Creates a virtual dataset at an absolute path."""
-
-        def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
-            """Options that h5py does not have."""
-
-        def create_group(self, name: Any, track_order: bool | None = None) -> Any: ...
-
-    def require_group(self, name: Any) -> Any:
-        """Returns the group of this name, or creates it.
-
-        Args:
-            name: Path of the group.
-
-        Returns:
-            The group.
-
-        Raises:
-            InvalidTypeError: There is an object of this name that is not a group.
-
-        Example:
-            >>> f.require_group("run/1")
-        """
-        with self._exclusive():
-            if not self._has(name):
-                return self.create_group(name)
-            found = self[name]
-            if not self._is_group(found):
-                raise InvalidTypeError(f"{found.name} is not a group", self._filename(), found.name)
-            return found
+            """The absolute path of a member that is changed."""
 
     def create_dataset(
         self,
@@ -91,7 +46,7 @@ class Creation:
         track_order: bool | None = None,
         fill_time: str | None = None,
         **more: Any,
-    ) -> Any:
+    ) -> Dataset:
         """Creates a dataset, with the arguments of h5py.
 
         Args:
@@ -122,14 +77,44 @@ class Creation:
             >>> f.create_dataset("x", data=np.zeros((1000, 1000)), chunks=(100, 100), compression="zstd")
         """
         if name is None:
-            raise UnsupportedError("a dataset without a name: give one", self._filename())
-        path, options = self._below(name), self._own_options(definition.checked(more), shape)
+            raise UnsupportedError("a dataset without a name: give one", self._changes.path)
+        path, options = self._below(name), self._changes.own_options(definition.checked(more), shape)
         asked = definition.Asked(
             shape, dtype, empty.as_ours(data), chunks, maxshape, fillvalue, compression, compression_opts, shuffle, fletcher32, scaleoffset, fill_time
         )
         return self._make_dataset(path, asked, track_order, options)
 
-    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Any:
+    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Dataset:
+        """If the values cannot be written, nothing is created."""
+        changes, data = self._changes, asked.data
+        if changes.create_given(path, asked, track_order):
+            given: Dataset = self[path]
+            return given
+        asked, place = changes.placed(asked, options)
+        stated = asked.stated()
+        fillvalue, fill = definition.fill(stated, asked.fillvalue, stored_references.values_of(self))
+        committed = asked.dtype.name if isinstance(asked.dtype, Datatype) and asked.dtype._backend is self._backend else None
+        made_of = definition.native(stated, asked.storage(stated), fill, committed, asked.fill_time)
+        with changes.lock:
+            changes.make(lambda editor: editor.create_dataset(path, made_of, track_order, **options))
+            try:
+                made: Dataset = self[path]
+                if fillvalue is not None or stated.times is not None:
+                    changes.notes[made._number] = Notes(fillvalue, stated.times)
+                for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
+                    made.attrs[key] = value
+                if place is Ellipsis and stated.data is not None:
+                    made[...] = stated.data
+                elif place is None and data is not None:
+                    made.append(data)
+                elif place not in (Ellipsis, None):
+                    made[place] = data
+            except BaseException:
+                changes.discard(path)
+                raise
+            return made
+
+    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Dataset:
         """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
         with `exact` the same dtype.
 
@@ -149,16 +134,16 @@ class Creation:
         Example:
             >>> f.require_dataset("x", (100,), "f8")
         """
-        with self._exclusive():
-            if not self._has(name):
+        with self._changes.lock:
+            if not self._file.exists(self._below(name)):
                 return self.create_dataset(name, shape, dtype, **options)
-            found = self[name]
-            if not self._is_dataset(found):
-                raise InvalidTypeError(f"{found.name} is not a dataset", self._filename(), found.name)
-            definition.check_required(found, shape, dtype, exact, self._filename())
+            found: Dataset = self[name]
+            if found.kind != "dataset":
+                raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
+            definition.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 
-    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Any:
+    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Dataset:
         """Creates a dataset with the shape, dtype and storage of another; `options` override them.
 
         Args:
@@ -174,7 +159,7 @@ class Creation:
         """
         return self.create_dataset(name, **definition.like(other, options))
 
-    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Any:
+    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Dataset:
         """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
 
         Args:
@@ -191,11 +176,14 @@ class Creation:
             >>> f.create_virtual_dataset("all", layout)
         """
         datatype, path = dtype_encoding.of_dtype(layout.dtype), self._below(name)
-        here = os.path.abspath(self._filename() or "")
+        here = os.path.abspath(self._changes.path)
         sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
         fill = dtype_encoding.fill_of(fillvalue, datatype)
         made_of = _native.DatasetDefinition(datatype, list(layout.shape), maxshape=layout.maxshape, fill=fill)
-        return self._make_virtual(path, made_of, sources, layout, fillvalue)
+        with self._changes.lock:
+            self._changes.make(lambda editor: editor.create_virtual(path, made_of, sources))
+            made: Dataset = self[path]
+            return made
 
     @contextlib.contextmanager
     def build_virtual_dataset(self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None) -> Iterator[VirtualLayout]:
@@ -215,6 +203,6 @@ class Creation:
             >>> with f.build_virtual_dataset("all", (2, 100), "f8") as layout:
             ...     layout[0] = hs.VirtualSource("a.h5", "x", (100,))
         """
-        layout = VirtualLayout(shape, dtype, maxshape, self._filename())
+        layout = VirtualLayout(shape, dtype, maxshape, self._changes.path)
         yield layout
         self.create_virtual_dataset(name, layout, fillvalue)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 from ..backends.backend import Notes
-from ..base.errors import Error, InvalidInputError, InvalidTypeError
+from ..base.errors import Error, InvalidInputError
 from ..values import compounds
 from ..values.encoded import encode
 from . import scales, stored_references
 from .netcdf4_names import AttributeNames
-from .stored_properties import StoredProperties
 from .value_changes import ValueChanges
 
 
-class DatasetChanges(ValueChanges, AttributeNames, StoredProperties):
+class DatasetChanges(ValueChanges, AttributeNames):
     """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     _shape: Any
@@ -31,20 +29,6 @@ class DatasetChanges(ValueChanges, AttributeNames, StoredProperties):
             else:
                 notes.write(self, key, values)
 
-    def _filename(self) -> str | None:
-        return self._changes.path
-
-    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
-        return self._changes.lock
-
-    def _stored_datatype(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._about["datatype"]
-        return found
-
-    def _prepared(self, values: Any) -> Any:
-        notes = self._notes
-        return values if notes is None else notes.prepared(values)
-
     @property
     def dimensions(self) -> tuple[str | None, ...]:
         """Names of the dimensions, by netCDF4-python's name; not of a file that is open for reading."""
@@ -52,15 +36,6 @@ class DatasetChanges(ValueChanges, AttributeNames, StoredProperties):
             raise AttributeError("netCDF4-python's name of the dimensions in a file that is open for reading")
         dims: tuple[str | None, ...] = self.dims
         return dims
-
-    def _check_resizable(self) -> None:
-        if self._about["chunks"] is None and not self._backend.is_shared:
-            hint = "only datasets in chunks can be resized, create it with maxshape= or chunks="
-            raise InvalidTypeError(f"{self.name} cannot grow or shrink: {hint}", self._changes.path, self.name)
-
-    def _resize(self, shape: list[int]) -> None:
-        number = self._own_number()
-        self._changes.make(lambda editor: editor.resize(number, shape))
 
     def make_scale(self, name: str = "") -> None:
         """Makes the dataset a dimension scale.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _native
-from ..base.errors import NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
 from ..values.new_references import NewReference
 from ..values.references import Reference
 from . import tree
@@ -116,6 +116,53 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         if target is None:
             raise UnsupportedError("a link of a class that a program defined", file.path, absolute)
         return SoftLink(target) if other is None else ExternalLink(other, target)
+
+    def create_group(self, name: Any, track_order: bool | None = None) -> Group:
+        """Creates a group, and the groups above it.
+
+        Args:
+            name: Path of the group.
+            track_order: Record the order in which members and attributes of this group are created.
+
+        Returns:
+            The group.
+
+        Raises:
+            InvalidInputError: There is an object of this name.
+
+        Example:
+            >>> f.create_group("run/1")
+        """
+        name = self._backend.group_path(name)
+        path = self._below(name)
+        with self._changes.lock:
+            self._changes.make(lambda editor: editor.create_group(path, track_order))
+            made = self[path]
+            assert isinstance(made, Group)
+            return made
+
+    def require_group(self, name: Any) -> Group:
+        """Returns the group of this name, or creates it.
+
+        Args:
+            name: Path of the group.
+
+        Returns:
+            The group.
+
+        Raises:
+            InvalidTypeError: There is an object of this name that is not a group.
+
+        Example:
+            >>> f.require_group("run/1")
+        """
+        with self._changes.lock:
+            if not self._file.exists(self._below(name)):
+                return self.create_group(name)
+            found = self[name]
+            if not isinstance(found, Group):
+                raise InvalidTypeError(f"{found.name} is not a group", self._changes.path, found.name)
+            return found
 
     def visit_links(self, function: Callable[[str], Result | None]) -> Result | None:
         """Calls `function` with the path of each link below this group, until it returns something other than `None`.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _native
-from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
-from ..values import dtype_encoding, times
-from . import definition, stored_references
+from ..values import dtype_encoding
 from .copying import CopyOptions, copy_object
 from .creation import Creation
 from .dataset import Dataset
@@ -20,7 +16,6 @@ from .links import ExternalLink, HardLink, SoftLink, as_ours
 from .netcdf_definitions import NetcdfDefinitions
 from .node import Node
 from .paths import normal, path_text
-from .virtual_layouts import VirtualLayout
 
 _MISSING: Any = object()
 
@@ -34,80 +29,6 @@ class GroupChanges(Creation, NetcdfDefinitions):
         def __contains__(self, path: object) -> bool: ...
         def _absolute(self, path: str) -> str: ...
         def _names(self) -> list[str]: ...
-
-    def create_group(self, name: Any, track_order: bool | None = None) -> Any:
-        """Creates a group, and the groups above it.
-
-        Args:
-            name: Path of the group.
-            track_order: Record the order in which members and attributes of this group are created.
-
-        Returns:
-            The group.
-
-        Raises:
-            InvalidInputError: There is an object of this name.
-
-        Example:
-            >>> f.create_group("run/1")
-        """
-        name = self._backend.group_path(name)
-        path = self._below(name)
-        with self._changes.lock:
-            self._changes.make(lambda editor: editor.create_group(path, track_order))
-            return self[path]
-
-    def _filename(self) -> str | None:
-        return self._changes.path
-
-    def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
-        return self._changes.lock
-
-    def _has(self, name: Any) -> bool:
-        return self._file.exists(self._below(name))
-
-    def _is_group(self, member: Any) -> bool:
-        return isinstance(member, GroupChanges)
-
-    def _is_dataset(self, member: Any) -> bool:
-        return isinstance(member, Dataset)
-
-    def _own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
-        return self._changes.own_options(given, shape)
-
-    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Any:
-        """If the values cannot be written, nothing is created."""
-        changes, data = self._changes, asked.data
-        if changes.create_given(path, asked, track_order):
-            return self[path]
-        asked, place = changes.placed(asked, options)
-        stated = asked.stated()
-        fillvalue, fill = definition.fill(stated, asked.fillvalue, stored_references.values_of(self))
-        committed = asked.dtype.name if isinstance(asked.dtype, Datatype) and asked.dtype._backend is self._backend else None
-        made_of = definition.native(stated, asked.storage(stated), fill, committed, asked.fill_time)
-        with changes.lock:
-            changes.make(lambda editor: editor.create_dataset(path, made_of, track_order, **options))
-            try:
-                made = self[path]
-                if fillvalue is not None or stated.times is not None:
-                    changes.notes[made._number] = Notes(fillvalue, stated.times)
-                for key, value in (times.attributes(stated.times) if stated.times is not None else {}).items():
-                    made.attrs[key] = value
-                if place is Ellipsis and stated.data is not None:
-                    made[...] = stated.data
-                elif place is None and data is not None:
-                    made.append(data)
-                elif place not in (Ellipsis, None):
-                    made[place] = data
-            except BaseException:
-                changes.discard(path)
-                raise
-            return made
-
-    def _make_virtual(self, path: str, made_of: _native.DatasetDefinition, sources: list[Any], layout: VirtualLayout, fillvalue: Any) -> Any:
-        with self._changes.lock:
-            self._changes.make(lambda editor: editor.create_virtual(path, made_of, sources))
-            return self[path]
 
     def __setitem__(self, name: Any, value: Any) -> None:
         """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""

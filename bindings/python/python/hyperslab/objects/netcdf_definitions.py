@@ -7,20 +7,22 @@ from typing import Any
 
 from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
+from .dataset import Dataset
 from .netcdf4_names import Netcdf4Names
 from .netcdf_dimension import NetcdfDimension
 from .node import Node
 from .type_definitions import Make, TypeDefinitions
 
 
-class Variables(Mapping[str, Any]):
+class Variables(Mapping[str, Dataset]):
     """The datasets of the netCDF variables of a group, by name."""
 
     def __init__(self, view: Any) -> None:
         self._view, self._made = view, view.variables
 
-    def __getitem__(self, name: str) -> Any:
-        return self._view.dataset(self._made[name])
+    def __getitem__(self, name: str) -> Dataset:
+        dataset: Dataset = self._view.dataset(self._made[name])
+        return dataset
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._made)
@@ -53,7 +55,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             return found
 
     @property
-    def variables(self) -> Mapping[str, Any]:
+    def variables(self) -> Mapping[str, Dataset]:
         """The datasets of the netCDF variables of this group by name; not of a file that is open for reading."""
         self._check_edited()
         with self._changes.lock:
@@ -97,7 +99,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
         cell_methods: Any = None,
         grid_mapping: str | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> Dataset:
         """Creates a variable over existing dimensions.
 
         Args:
@@ -136,9 +138,10 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             netcdf = self._netcdf()
             made = netcdf.create_variable(name, dims, dtype, data, **asked, **conventions, **options)
             netcdf.settled()
-            return netcdf.dataset(made)
+            dataset: Dataset = netcdf.dataset(made)
+            return dataset
 
-    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Any:
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Dataset:
         """Creates a grid mapping (CF 5.6): a variable without dimensions whose attributes are the parameters of a projection.
 
         Args:
@@ -159,7 +162,8 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             netcdf = self._netcdf()
             made = netcdf.create_grid_mapping(name, grid_mapping_name, **parameters)
             netcdf.settled()
-            return netcdf.dataset(made)
+            dataset: Dataset = netcdf.dataset(made)
+            return dataset
 
     def _create_type(self, name: str, make: Make) -> NetcdfType:
         with self._changes.lock:

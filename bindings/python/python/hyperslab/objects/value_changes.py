@@ -1,44 +1,27 @@
-"""Value changes: what resizes a dataset and writes rows and arrays, in files that are edited and in files that are written."""
+"""Value changes: what resizes a dataset and writes rows and arrays, in files that are edited and in files that are created."""
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..values import dtype_encoding
+from .stored_properties import StoredProperties
 
 
-class ValueChanges:
-    """What a dataset has that changes its extent and values. Each kind of dataset says how it is stored."""
+class ValueChanges(StoredProperties):
+    """What changes the extent of a dataset and its values. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
         # Of the dataset that is changed.
-        name: Any
-        shape: Any
-
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+        @property
+        def _notes(self) -> Notes | None: ...
         def __getitem__(self, key: Any) -> Any: ...
-        def __setitem__(self, key: Any, values: Any) -> None: ...
-
-        def _filename(self) -> str | None:
-            """The file that is written; `None` if it is not known yet."""
-
-        def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
-            """Held while the shape and the values are changed together."""
-
-        def _stored_datatype(self) -> dict[str, Any]:
-            """The datatype of an element."""
-
-        def _prepared(self, values: Any) -> Any:
-            """Values as they are stored, if the dataset is known to hold others, such as times."""
-
-        def _check_resizable(self) -> None:
-            """Raises `InvalidTypeError` if the dataset cannot be resized."""
-
-        def _resize(self, shape: list[int]) -> None:
-            """Gives the dataset another shape of as many dimensions."""
 
     def resize(self, size: Any, axis: int | None = None) -> None:
         """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
@@ -55,17 +38,20 @@ class ValueChanges:
         Example:
             >>> d.resize(2000, axis=0)
         """
-        with self._exclusive():
-            self._check_resizable()
-            shape = tuple(self.shape or ())
+        with self._changes.lock:
+            if self._about["chunks"] is None and not self._backend.is_shared:
+                hint = "only datasets in chunks can be resized, create it with maxshape= or chunks="
+                raise InvalidTypeError(f"{self.name} cannot grow or shrink: {hint}", self._changes.path, self.name)
+            shape = self.shape
             if axis is not None:
                 if not 0 <= axis < len(shape):
-                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._filename(), self.name)
+                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._changes.path, self.name)
                 size = [size if number == axis else extent for number, extent in enumerate(shape)]
             new = dtype_encoding.extents("shape", size)
             if len(new) != len(shape):
-                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._filename(), self.name)
-            self._resize(new)
+                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.name)
+            number = self._own_number()
+            self._changes.make(lambda editor: editor.resize(number, new))
 
     def append(self, values: Any, axis: int = 0) -> None:
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
@@ -81,11 +67,11 @@ class ValueChanges:
         Example:
             >>> f["theta"].append(np.zeros((10, 3)))
         """
-        with self._exclusive():
-            before = tuple(self.shape or ())
+        with self._changes.lock:
+            before = self.shape
             if not 0 <= axis < len(before):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._filename(), self.name)
-            values = self._prepared(values)
+                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._changes.path, self.name)
+            values = values if self._notes is None else self._notes.prepared(values)
             count = self._extent_of(values, before, axis)
             self.resize(before[axis] + count, axis=axis)
             try:
@@ -96,7 +82,7 @@ class ValueChanges:
 
     def _extent_of(self, values: Any, shape: tuple[int, ...], axis: int) -> int:
         """The extent of values that are appended. A single row is not repeated along a dimension that it lacks."""
-        datatype = self._stored_datatype()
+        datatype = self._about["datatype"]
         if not isinstance(values, np.ndarray) and datatype["class"] in ("compound", "sequence") and axis == 0:
             return len(values)  # numpy takes a tuple of fields for a dimension
         given = np.shape(values)
@@ -104,7 +90,7 @@ class ValueChanges:
         if len(given) != len(shape) or given[:axis] + given[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
             hint = f"give rows of shape {shape[1:]}" if axis == 0 else "their other extents are those of the dataset"
             message = f"values of shape {given} appended to shape {shape} along axis {axis}: {hint}"
-            raise InvalidTypeError(message, self._filename(), self.name)
+            raise InvalidTypeError(message, self._changes.path, self.name)
         return int(given[axis])
 
     def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:

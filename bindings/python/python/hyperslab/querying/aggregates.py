@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..base.type_aliases import AnyArray, ColumnValue, Float64Array
 from ..tables.histogram import Histogram
 from ..tables.table import Number
 from ..values import record_batches
-from .histogram_bins import BINS, LARGEST, TINIEST, Bins, log_of_each, per_variable, rising_edges
+from .histogram_bins import BINS, LARGEST, TINIEST, Bins, Range, log_of_each, per_variable, rising_edges
 from .quantiles import METHODS, interpolated
 from .results import HistogramBounds
 
@@ -201,7 +201,9 @@ class Aggregates(abc.ABC):
         lower, upper = np.array(found, dtype=np.int64).reshape(-1, 2).T
         return HistogramBounds(lower, upper, edges)
 
-    def _histogram(self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Any, ...], weights: str | None, logs: tuple[bool, ...]) -> Histogram:
+    def _histogram(
+        self, names: tuple[str, ...], bins: tuple[Bins, ...], ranges: tuple[Range | None, ...], weights: str | None, logs: tuple[bool, ...]
+    ) -> Histogram:
         for name in names:
             if not isinstance(name, str):
                 raise InvalidInputError(f"{name!r} is not the name of a variable: histogram2d and histogram3d take several")
@@ -228,7 +230,7 @@ class Aggregates(abc.ABC):
             low, high = (max(low / 2, TINIEST), min(high * 2, LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
         return rising_edges(low, high, int(bins), log, range is not None)
 
-    def _finite(self, name: str) -> tuple[Any, Any] | None:
+    def _finite(self, name: str) -> Range | None:
         """The smallest and largest finite value."""
         found = self.minmax(name)
         if found is not None and not all(np.isfinite(float(end)) for end in found):

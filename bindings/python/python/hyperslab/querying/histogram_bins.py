@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Float64Array
+from ..base.type_aliases import AnyArray, Float64Array
 
 #: A number of bins, their edges, or `adaptive:64`.
-Bins = int | str | Sequence[float] | np.ndarray[Any, Any]
+Bins = int | str | Sequence[float] | AnyArray
+#: Lower and upper end.
+Range = tuple[float, float]
 
 #: Default number of bins.
 BINS = 10
@@ -36,7 +38,7 @@ def rising_edges(low: float, high: float, bins: int, log: bool, is_given: bool) 
         low, high = (max(low / 2, TINIEST), min(high * 2, LARGEST)) if log else (max(low - width / 2, -LARGEST), min(high + width / 2, LARGEST))
 
 
-def per_variable(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def per_variable(count: int, bins: Any, range: Sequence[Range | None] | None) -> tuple[tuple[Bins, ...], tuple[Range | None, ...]]:
     """The bins and the range of each variable."""
     per_axis = isinstance(bins, (list, tuple)) and len(bins) == count and not all(isinstance(b, float) for b in bins)
     ranges = tuple(range) if range is not None else (None,) * count
@@ -45,7 +47,7 @@ def per_variable(count: int, bins: Any, range: Any) -> tuple[tuple[Any, ...], tu
     return tuple(bins) if per_axis else (bins,) * count, ranges
 
 
-def log_of_each(count: int, log: Any) -> tuple[bool, ...]:
+def log_of_each(count: int, log: bool | Sequence[bool]) -> tuple[bool, ...]:
     """The option `log` of each variable."""
     each = (bool(log),) * count if isinstance(log, (bool, np.bool_)) else tuple(log)
     if len(each) != count:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from ..base.blocks import card, code, dim, facts, fold, grid, text
+from .results import Step
 
 #: Characters of an explanation, and steps.
 MAX_EXPLANATION, MAX_STEPS = 4000, 10
 
 
-def of_query(condition: str | None, group: str, steps: Sequence[Any], variables: Sequence[str], explanation: str) -> str:
+def of_query(condition: str | None, group: str, steps: Sequence[Step], variables: Sequence[str], explanation: str) -> str:
     """A query: its condition, steps, variables and how it would run. No values are read."""
     files = {step.file for step in steps}
     rows = sum(int(np.prod(step.shape, dtype=object)) for step in steps)

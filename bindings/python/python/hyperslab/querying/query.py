@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
+from typing import TYPE_CHECKING, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from ..values import record_batches
 from ..values.arrays import from_arrays
 from ..values.batch_reader import BatchReader
 from . import html
-from .histogram_bins import Bins
+from .histogram_bins import Bins, Range
 from .results import CountBounds, Step
 from .sources import Files, Sources, holds_arrays, opened, short
 from .structures import Structures
@@ -34,6 +34,7 @@ from .structures import Structures
 if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 else:
     pa = LateModule("pyarrow")
@@ -45,7 +46,7 @@ def query(
     where: str | None = None,
     *,
     rows: str | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
     decode: bool = True,
     threads: int | None = None,
     index_folder: Path | None = None,
@@ -88,7 +89,7 @@ def query(
     return _of(opened(files, threads, index_folder, indexes), group, where, rows, bound, lists, decode)
 
 
-def _lists(text: str | None, variables: Mapping[str, Any] | None) -> tuple[list[Named], dict[str, Any]]:
+def _lists(text: str | None, variables: Mapping[str, object] | None) -> tuple[list[Named], dict[str, object]]:
     """The lists of constants that `text` names, and the other variables."""
     lists = named_lists(text, variables)
     names = {name for name, _, _ in lists}
@@ -110,7 +111,7 @@ def _of(
 
 
 def query_of_absolute_paths(
-    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, Any] | None, decode: bool
+    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, object] | None, decode: bool
 ) -> Query:
     """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
@@ -130,7 +131,7 @@ def _of_absolute_path(native: _native.File) -> _native.File:
     return native if is_address(native.path) else session().open([os.path.abspath(native.path)])[0]
 
 
-def _origin(name: str, value: Any, threads: int | None) -> tuple[_native.File, str]:
+def _origin(name: str, value: object, threads: int | None) -> tuple[_native.File, str]:
     if isinstance(value, Dataset):
         return value._file, value.name
     if isinstance(value, str):
@@ -205,7 +206,7 @@ class Query(Structures):
     def __hash__(self) -> int:
         return hash((tuple(self._request.files), self._request.group, self.text))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Query, (self._request,)
 
     @property
@@ -229,7 +230,7 @@ class Query(Structures):
         step = number if self._request.step is None else self._request.step
         return Query(self._request._replace(step=step), self._native.step(number))
 
-    def where(self, text: str, *, variables: Mapping[str, Any] | None = None) -> Query:
+    def where(self, text: str, *, variables: Mapping[str, object] | None = None) -> Query:
         """Adds a condition: the rows must match both.
 
         Args:
@@ -445,9 +446,9 @@ class Query(Structures):
         bins: Bins | Sequence[Bins] = 100,
         log: bool = False,
         *,
-        range: Any = None,
+        range: Range | Sequence[Range | None] | None = None,
         weights: str | None = None,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         ax: Axes | None = None,
     ) -> Figure: ...
 
@@ -459,9 +460,9 @@ class Query(Structures):
         bins: Bins | Sequence[Bins] = 100,
         log: bool = False,
         *,
-        range: Any = None,
+        range: Range | Sequence[Range | None] | None = None,
         weights: str | None = None,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         ax: Axes | None = None,
     ) -> str: ...
 
@@ -472,9 +473,9 @@ class Query(Structures):
         bins: Bins | Sequence[Bins] = 100,
         log: bool = False,
         *,
-        range: Any = None,
+        range: Range | Sequence[Range | None] | None = None,
         weights: str | None = None,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         ax: Axes | None = None,
     ) -> Figure | str:
         """Draws a histogram of one variable, or an image of two. Needs matplotlib.
@@ -505,16 +506,16 @@ class Query(Structures):
         if not 1 <= len(shown) <= 2:
             raise InvalidInputError("one or two variables can be drawn")
         figure = picture(layout="constrained") if ax is None else cast("Figure", ax.figure)
-        axes: Any = figure.subplots() if ax is None else ax
+        axes = figure.subplots() if ax is None else ax
         label = "rows" if weights is None else f"sum of {weights}"
         if len(shown) == 1:
-            counts, (edges,) = self.histogram(shown[0], cast(Bins, bins), range, weights)
+            counts, (edges,) = self.histogram(shown[0], cast(Bins, bins), cast("Range | None", range), weights)
             axes.stairs(counts, edges, fill=True)
             axes.set(xlabel=shown[0], ylabel=label, yscale="log" if log else "linear")
             if weights is None and not log:
                 axes.locator_params(axis="y", integer=True)
         else:
-            counts, (x, y) = self.histogram2d(shown[0], shown[1], bins, range, weights)
+            counts, (x, y) = self.histogram2d(shown[0], shown[1], bins, cast("Sequence[Range | None] | None", range), weights)
             # Empty bins have no color; a logarithmic scale has none for sums below 0 either.
             drawn = np.ma.masked_less_equal(counts.T, 0) if log else np.ma.masked_equal(counts.T, 0)
             norm = LogNorm() if log and drawn.count() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from .. import _native
 from ..base.errors import InvalidInputError, MissingFileError
@@ -23,7 +23,7 @@ else:
     pa = LateModule("pyarrow")
 
 #: A path, a glob, a list of paths, a regular expression, an open file, arrays by name, or an Arrow table.
-Files: TypeAlias = Paths | re.Pattern[str] | File | Mapping[str, Any] | pa.Table | pa.RecordBatch
+Files: TypeAlias = Paths | re.Pattern[str] | File | Mapping[str, object] | pa.Table | pa.RecordBatch
 
 
 class Sources(NamedTuple):
@@ -57,11 +57,11 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     return Sources(found._natives, found._columns_pattern if isinstance(found, FileSet) else None)
 
 
-def holds_arrays(files: Any) -> bool:
+def holds_arrays(files: Files) -> bool:
     """Whether they are arrays, and not paths of files with arrays."""
     if isinstance(files, File):  # a mapping of its members, too
         return False
-    return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fspath(files).endswith(".parquet"))
+    return isinstance(files, (Mapping, pa.Table, pa.RecordBatch)) or (isinstance(files, (str, os.PathLike)) and os.fsdecode(files).endswith(".parquet"))
 
 
 def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str | None = None, indexes: str | None = None) -> Sources:

@@ -109,7 +109,7 @@ class Structures(Aggregates):
             present = present.where(f"{variable} != {variable}")
         elif count < total:
             place = (count - 1) / (total - 1)
-            limit: Any = present.quantile(name, place if smallest else 1 - place, method="lower" if not smallest else "higher")
+            limit: np.generic = present.quantile(name, place if smallest else 1 - place, method="lower" if not smallest else "higher")
             present = present.where(f"{variable} {'<=' if smallest else '>='} {limit.item()!r}")
         found = present.table(wanted)
         values = found[name].to_numpy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, cast, overload
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Trajectories:
         same = ids[1:] == ids[:-1]
         lines = np.stack([points[:-1][same], points[1:][same]], axis=1)
         figure = picture(layout="constrained") if ax is None else cast("Figure", ax.figure)
-        axes: Any = figure.subplots() if ax is None else ax
+        axes = figure.subplots() if ax is None else ax
         drawn = LineCollection(list(lines), array=steps[1:][same].astype("f8"), cmap="viridis", linewidths=0.8)
         axes.add_collection(drawn)
         axes.autoscale()

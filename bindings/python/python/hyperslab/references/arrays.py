@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
 from ..backends.reading import Reading
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Json, JsonObject, UInt64Array
 from ..dtypes import describe, is_plain
 from ..objects.dataset import Dataset
 from ..xarray.groups import Member, find_group, leave_out, members
@@ -19,7 +20,8 @@ from ..xarray.opening import OpenedFile
 from ..xarray.store import HyperslabStore
 from .codecs import codecs_of
 
-Numbers = np.ndarray[Any, np.dtype[np.uint64]]
+if TYPE_CHECKING:
+    from xarray import Variable
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,9 @@ class Chunks:
     #: How many chunks there are along each dimension.
     grid: tuple[int, ...]
     #: Of chunks that are stored as the array's codecs make them: their numbers in row-major order, their first byte in the file, and how many.
-    numbers: Numbers
-    offsets: Numbers
-    lengths: Numbers
+    numbers: UInt64Array
+    offsets: UInt64Array
+    lengths: UInt64Array
     #: Of others, such as those that lie in an object's header: their bytes, as the array's codecs make them, by number.
     contents: dict[int, bytes]
 
@@ -45,12 +47,12 @@ class Array:
     shape: tuple[int, ...]
     chunk_shape: tuple[int, ...]
     #: Of the elements as they are stored, in their byte order.
-    dtype: np.dtype[Any]
+    dtype: AnyDtype
     #: The value of what was never written.
-    fill: Any
+    fill: AnyArray | np.generic
     #: Configurations of numcodecs, in the order in which a writer applies them.
-    codecs: list[dict[str, Any]]
-    attributes: dict[str, Any]
+    codecs: list[JsonObject]
+    attributes: JsonObject
     chunks: Chunks
 
 
@@ -94,7 +96,7 @@ def arrays_of(file: _native.File, group: str, drop: Collection[str] = ()) -> Ite
             raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
 
 
-def _array(path: str, name: str, member: Member, variable: Any) -> Array:
+def _array(path: str, name: str, member: Member, variable: Variable) -> Array:
     about, datatype = member.about, member.about["datatype"]
     if member.file.path != path:
         raise UnsupportedError(f"it lies in another file ({member.file.path}): references are into one")
@@ -113,10 +115,10 @@ def _array(path: str, name: str, member: Member, variable: Any) -> Array:
     chunk_shape = tuple(max(1, extent) for extent in (about["chunks"] or shape))
     chunks = _chunks(dataset, shape, chunk_shape, dtype, codecs)
     fill = np.asarray(dataset.fillvalue, dtype)[()]
-    return Array(name, tuple(variable.dims), shape, chunk_shape, dtype, fill, codecs, json_attributes(variable.attrs), chunks)
+    return Array(name, tuple(map(str, variable.dims)), shape, chunk_shape, dtype, fill, codecs, json_attributes(variable.attrs), chunks)
 
 
-def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ...], dtype: np.dtype[Any], codecs: list[dict[str, Any]]) -> Chunks:
+def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ...], dtype: AnyDtype, codecs: list[JsonObject]) -> Chunks:
     grid = tuple(-(-extent // chunk) for extent, chunk in zip(shape, chunk_shape, strict=True))
     *places, masks, inside = _native.chunk_places(dataset._file, dataset._number)
     numbers, offsets, lengths = (np.frombuffer(place, np.uint64) for place in places)
@@ -130,7 +132,7 @@ def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ..
     return Chunks(grid, numbers, offsets, lengths, contents)
 
 
-def _encoded(dataset: Dataset, position: Any, chunk_shape: tuple[int, ...], dtype: np.dtype[Any], codecs: list[dict[str, Any]]) -> bytes:
+def _encoded(dataset: Dataset, position: Sequence[int | np.integer[Any]], chunk_shape: tuple[int, ...], dtype: AnyDtype, codecs: list[JsonObject]) -> bytes:
     """A chunk as the codecs make it."""
     import numcodecs
 
@@ -139,18 +141,18 @@ def _encoded(dataset: Dataset, position: Any, chunk_shape: tuple[int, ...], dtyp
     chunk = np.full(chunk_shape, dataset.fillvalue, dtype)
     values = dataset[region]
     chunk[tuple(slice(0, extent) for extent in values.shape)] = values
-    encoded: Any = chunk.tobytes()
+    encoded: bytes = chunk.tobytes()
     for codec in codecs:
         encoded = numcodecs.get_codec(codec).encode(encoded)
     return bytes(encoded)
 
 
-def json_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
+def json_attributes(attributes: Mapping[str, AttributeValue]) -> JsonObject:
     """Attributes as JSON has them: numbers, texts and lists."""
     return {name: _json_value(value) for name, value in attributes.items()}
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: AttributeValue) -> Json:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, (np.ndarray, np.generic)):
@@ -162,7 +164,7 @@ def _json_value(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
 
 
-def chunk_keys(chunks: Chunks, numbers: Numbers) -> Iterator[str]:
+def chunk_keys(chunks: Chunks, numbers: UInt64Array) -> Iterator[str]:
     """Names of chunks in Zarr's second version: `0.1.2`."""
     if not chunks.grid:
         return itertools.repeat("0", len(numbers))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import JsonObject
 
 #: Names of the compressors in Blosc's parameters.
 _BLOSC = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 
 
-def codecs_of(filters: list[tuple[int, str, list[int]]], element_bytes: int) -> list[dict[str, Any]]:
+def codecs_of(filters: list[tuple[int, str, list[int]]], element_bytes: int) -> list[JsonObject]:
     """The filters of a dataset as configurations of numcodecs, in the order in which a writer applies them.
 
     Args:
@@ -23,7 +22,7 @@ def codecs_of(filters: list[tuple[int, str, list[int]]], element_bytes: int) -> 
     return [_codec_of(number, name, parameters, element_bytes) for number, name, parameters in filters]
 
 
-def _codec_of(number: int, name: str, parameters: list[int], element_bytes: int) -> dict[str, Any]:
+def _codec_of(number: int, name: str, parameters: list[int], element_bytes: int) -> JsonObject:
     # How a chunk was compressed is written in the chunk: of these parameters, readers need none.
     if number == 1:
         return {"id": "zlib", "level": min(parameters[0], 9) if parameters else 1}

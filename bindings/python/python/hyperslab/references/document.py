@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import math
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import LimitExceededError, UnsupportedError
+from ..base.type_aliases import AttributeValue, Json, JsonObject
 from ..objects.attributes import attributes_of
 from ..xarray.attributes import read_attributes
 from ..xarray.groups import MAX_OTHER_PATHS, find_group
@@ -25,7 +25,7 @@ class Document:
 
     def __init__(self, file: _native.File, address: str, drop: frozenset[str]) -> None:
         self._file, self._address, self._drop = file, address, drop
-        self.refs: dict[str, Any] = {}
+        self.refs: JsonObject = {}
         self.arrays = self.chunks = self.inside = 0
         self._known: set[tuple[str, int]] = set()
         self._again = 0
@@ -82,11 +82,11 @@ class Document:
         self.inside += len(chunks.contents)
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     return json.dumps(_finite(value), allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: Json) -> Json:
     """With texts for numbers that JSON does not have, as Zarr writes them."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
@@ -95,7 +95,7 @@ def _finite(value: Any) -> Any:
     return [_finite(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _fill(value: Any) -> Any:
+def _fill(value: AttributeValue) -> Json:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if np.iscomplexobj(value):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import urllib.parse
 import uuid
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError
 from ..base.extras import require
+from ..base.type_aliases import OpenOptions
 from ..files.file import _of_store
 from ..objects.attributes import attributes_of
 from ..sources.sessions import session
@@ -20,6 +21,9 @@ from ..xarray.groups import find_group
 from .arrays import Array, arrays_of, json_attributes
 
 if TYPE_CHECKING:
+    from obspec_utils.registry import ObjectStoreRegistry
+    from obstore.store import MemoryStore
+    from typing_extensions import Unpack
     from virtualizarr.manifests import ChunkManifest, ManifestArray, ManifestGroup, ManifestStore
 
 
@@ -36,7 +40,7 @@ class HyperslabParser:
         >>> vz.open_virtual_dataset("file:///data/run.nc", registry=registry, parser=HyperslabParser())
     """
 
-    def __init__(self, group: str | None = None, drop_variables: Iterable[str] | None = None, **options: Any) -> None:
+    def __init__(self, group: str | None = None, drop_variables: Iterable[str] | None = None, **options: Unpack[OpenOptions]) -> None:
         """A parser.
 
         Args:
@@ -52,7 +56,7 @@ class HyperslabParser:
         self.drop_variables = frozenset([drop_variables] if isinstance(drop_variables, str) else drop_variables or ())
         self.options = options
 
-    def __call__(self, url: str, registry: Any) -> ManifestStore:
+    def __call__(self, url: str, registry: ObjectStoreRegistry) -> ManifestStore:
         """The references of a file.
 
         Args:
@@ -77,9 +81,9 @@ class HyperslabParser:
 class _Builder:
     """Makes VirtualiZarr's objects of one file."""
 
-    def __init__(self, file: _native.File, url: str, registry: Any) -> None:
+    def __init__(self, file: _native.File, url: str, registry: ObjectStoreRegistry) -> None:
         self._file, self._url, self._registry = file, url, registry
-        self._memory: tuple[str, Any] | None = None
+        self._memory: tuple[str, MemoryStore] | None = None
 
     def group(self, path: str, drop: frozenset[str], above: frozenset[tuple[str, int]] = frozenset()) -> ManifestGroup:
         from virtualizarr.manifests import ManifestGroup

@@ -6,15 +6,18 @@ import importlib
 import json
 import os
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.arguments import check_mode
 from ..base.errors import ConflictError
 from ..base.extras import require
-from ..base.type_aliases import Path
+from ..base.type_aliases import OpenOptions, Path
 from ..sources.addresses import is_address, options_of
 from ..sources.sessions import session
 from ..tuning.places import replace_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class References(NamedTuple):
@@ -32,7 +35,7 @@ class References(NamedTuple):
 
 
 def write_references(
-    source: Path, path: Path, mode: str = "x", *, address: str | None = None, drop_variables: Collection[str] = (), **options: Any
+    source: Path, path: Path, mode: str = "x", *, address: str | None = None, drop_variables: Collection[str] = (), **options: Unpack[OpenOptions]
 ) -> References:
     """Writes where the chunks of an HDF5 or netCDF-4 file lie, as JSON that kerchunk, fsspec, Zarr and `hyperslab.open` read.
 
@@ -61,10 +64,8 @@ def write_references(
     name, target = os.fsdecode(source), os.fsdecode(path)
     if mode == "x" and os.path.exists(target):
         raise ConflictError("the file exists: mode w replaces it", target)
-    limits = tuple(sorted((options.pop("limits", None) or {}).items()))
-    if "storage_options" in options:
-        options["storage_options"] = options_of(options["storage_options"])
-    [file] = session(**{**options, "limits": limits, "format": "netcdf4", "paths": "none"}).open([name])
+    kept = {"limits": tuple(sorted((options.get("limits") or {}).items())), "storage_options": options_of(options.get("storage_options"))}
+    [file] = session(**{**options, **kept, "format": "netcdf4", "paths": "none"}).open([name])
     said = address or (name if is_address(name) else os.path.abspath(name))
     document = importlib.import_module(".document", __package__).Document(
         file, said, frozenset([drop_variables] if isinstance(drop_variables, str) else drop_variables)

@@ -6,7 +6,6 @@ import base64
 import binascii
 import hmac
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow.flight as flight
 
@@ -16,7 +15,7 @@ from .metrics import Metrics
 class Handshake(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow has no stubs
     """The handshake by which some clients bring user and password; `TokenFactory` has looked at its headers before."""
 
-    def authenticate(self, outgoing: Any, incoming: Any) -> None:
+    def authenticate(self, outgoing: flight.ServerAuthSender, incoming: flight.ServerAuthReader) -> None:
         """Nothing is left to check."""
 
     def is_valid(self, token: bytes) -> bytes:
@@ -31,7 +30,7 @@ class TokenFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
         super().__init__()
         self._token, self._metrics = token.encode(), metrics
 
-    def start_call(self, info: Any, headers: Mapping[str, Sequence[Any]]) -> Answered | None:
+    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str | bytes]]) -> Answered | None:
         for value in headers.get("authorization", ()):
             scheme, _, given = (value.decode("latin-1") if isinstance(value, bytes) else value).partition(" ")
             if scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token):

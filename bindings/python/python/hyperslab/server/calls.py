@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import pyarrow.flight as flight
 
@@ -12,7 +12,7 @@ from .query import Query
 class CallFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow has no stubs
     """Makes a `Watched` for each call."""
 
-    def start_call(self, info: Any, headers: Any) -> Watched:
+    def start_call(self, info: flight.CallInfo, headers: Mapping[str, Sequence[str | bytes]]) -> Watched:
         return Watched()
 
 
@@ -23,7 +23,7 @@ class Watched(flight.ServerMiddleware):  # type: ignore[misc]
         super().__init__()
         self._query: Query | None = None
 
-    def watch(self, query: Query, context: Any) -> None:
+    def watch(self, query: Query, context: flight.ServerCallContext) -> None:
         """The call fetches this query; its context is looked at until the call ends."""
         self._query = query
         query.attach(context)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -14,7 +13,7 @@ from ..engines.file_views import NamedTable
 from ..engines.views import View, quoted
 from .failures import invalid
 from .files import SchemaFile
-from .statements import CATALOG, Statement, parse
+from .statements import CATALOG, ParameterValues, Statement, parse
 
 if TYPE_CHECKING:
     import duckdb
@@ -80,7 +79,7 @@ class Database:
         return connection
 
     def relation(
-        self, connection: duckdb.DuckDBPyConnection, statement: Statement, parameters: Sequence[Any] | dict[str, Any] | None, schema: str | None = None
+        self, connection: duckdb.DuckDBPyConnection, statement: Statement, parameters: ParameterValues, schema: str | None = None
     ) -> duckdb.DuckDBPyRelation:
         """A query that is bound and does not run yet.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -15,22 +14,22 @@ from ..base.visible import visible
 _MAX_MESSAGE = 1000
 
 
-def invalid(message: str) -> Any:
+def invalid(message: str) -> flight.FlightServerError:
     """The error of a request that is wrong. Errors of Arrow have codes that say so, and bring the server's traceback to the client."""
     return flight.FlightServerError(message)
 
 
-def forbidden(message: str) -> Any:
+def forbidden(message: str) -> flight.FlightUnauthorizedError:
     """The error of a request that would change something, or get at what is not served."""
     return flight.FlightUnauthorizedError(message)
 
 
-def unimplemented(message: str) -> Any:
+def unimplemented(message: str) -> pa.ArrowNotImplementedError:
     """The error of a part of the protocol that is left out: clients look for its code."""
     return pa.ArrowNotImplementedError(message)
 
 
-def of_error(error: Exception) -> Any:
+def of_error(error: Exception) -> flight.FlightError | pa.ArrowNotImplementedError:
     """What Flight sends for an error: its status, and one line. Paths of the server are not in it."""
     if isinstance(error, (flight.FlightError, pa.ArrowNotImplementedError)):
         return error
@@ -42,7 +41,7 @@ def of_error(error: Exception) -> Any:
     return flight.FlightInternalError(f"the server failed: {type(error).__name__}: {text}")
 
 
-def _of_ours(error: Error) -> Any:
+def _of_ours(error: Error) -> flight.FlightError:
     # Clients do not learn the paths of files on the server: the object says where.
     place = f" (object {error.object})" if error.object else ""
     text = visible(f"{error.message}{place}")[:_MAX_MESSAGE]

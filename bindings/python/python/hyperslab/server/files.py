@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from ..base.errors import InvalidInputError, MissingFileError, NotFoundError
 from ..base.inside import path_inside
@@ -31,7 +30,7 @@ class SchemaFile:
         opener: Opens the file when its views are asked for.
     """
 
-    def __init__(self, name: str, path: str, stamp: Any, opener: Callable[[], File] | None = None) -> None:
+    def __init__(self, name: str, path: str, stamp: object, opener: Callable[[], File] | None = None) -> None:
         self.name, self.path, self.stamp = name, path, stamp
         self._opener = opener or partial(open_file, path)
         self._lock = threading.Lock()

@@ -6,10 +6,11 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 import pyarrow as pa
 import pyarrow.flight as flight
+from google.protobuf.message import Message
 
 from . import parameters
 from .authentication import Handshake, TokenFactory
@@ -23,7 +24,11 @@ from .metadata import Metadata
 from .metrics import Metrics
 from .prepared import Prepared, PreparedStatements
 from .queries import Queries
-from .statements import Statement
+from .query import Query
+from .statements import ParameterValues, Statement
+
+if TYPE_CHECKING:
+    import duckdb
 
 _CANCELLED = _CLOSED = 1
 _ACTIONS = {
@@ -34,20 +39,21 @@ _ACTIONS = {
     "CloseSession": "does nothing: there are no sessions",
     "Metrics": "counters in Prometheus' text format",
 }
-Call = TypeVar("Call", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def _answered(call: Call) -> Call:
+def _answered(call: Callable[Concatenate[FlightSqlServer, P], T]) -> Callable[Concatenate[FlightSqlServer, P], T]:
     """A call whose errors are those of Flight, without paths of the server."""
 
     @wraps(call)
-    def answered(self: FlightSqlServer, *arguments: Any) -> Any:
+    def answered(self: FlightSqlServer, /, *arguments: P.args, **named: P.kwargs) -> T:
         try:
-            return call(self, *arguments)
+            return call(self, *arguments, **named)
         except Exception as error:
             raise self._shown(error) from None
 
-    return answered  # type: ignore[return-value]
+    return answered
 
 
 class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow has no stubs
@@ -100,7 +106,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
             middleware={"token": TokenFactory(token, self._metrics), "call": CallFactory()},
         )
 
-    def _shown(self, error: Exception) -> Any:
+    def _shown(self, error: Exception) -> flight.FlightError | pa.ArrowNotImplementedError:
         known = of_error(error)
         text = str(known)
         shown = without_path(text, self._files.folder)
@@ -109,7 +115,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
     # Queries
 
     @_answered
-    def get_flight_info(self, context: Any, descriptor: Any) -> Any:
+    def get_flight_info(self, context: flight.ServerCallContext, descriptor: flight.FlightDescriptor) -> flight.FlightInfo:
         command = unpack(descriptor.command)
         answer = self._metadata.answer(command)
         if answer is not None:
@@ -119,7 +125,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
         return _info(query.schema, descriptor, pack(make("TicketStatementQuery", statement_handle=query.handle)), until)
 
     @_answered
-    def get_schema(self, context: Any, descriptor: Any) -> Any:
+    def get_schema(self, context: flight.ServerCallContext, descriptor: flight.FlightDescriptor) -> flight.SchemaResult:
         command = unpack(descriptor.command)
         answer = self._metadata.answer(command)
         if answer is not None:
@@ -128,7 +134,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
         return flight.SchemaResult(self._queries.plan(context, lambda connection: schema_of(self._database.relation(connection, statement, sets[0]))))
 
     @_answered
-    def do_get(self, context: Any, ticket: Any) -> Any:
+    def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.GeneratorStream:
         command = unpack(ticket.ticket)
         answer = self._metadata.answer(command)
         if answer is not None:
@@ -145,15 +151,15 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
         except Exception as error:
             raise self._shown(error) from None
 
-    def _run(self, context: Any, command: Any) -> Any:
+    def _run(self, context: flight.ServerCallContext, command: Message) -> Query:
         statement, sets = self._statement(command)
 
-        def made(one: Any) -> Callable[[Any], Any]:
+        def made(one: ParameterValues) -> Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]:
             return lambda connection: self._database.relation(connection, statement, one)
 
         return self._queries.start(context, [made(one) for one in sets])
 
-    def _statement(self, command: Any) -> tuple[Statement, list[Any]]:
+    def _statement(self, command: Message) -> tuple[Statement, list[ParameterValues]]:
         """The query of a command, and the sets of parameters that it runs with."""
         name = command.DESCRIPTOR.name
         if name == "CommandStatementQuery":
@@ -169,7 +175,13 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
     # Parameters
 
     @_answered
-    def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+    def do_put(
+        self,
+        context: flight.ServerCallContext,
+        descriptor: flight.FlightDescriptor,
+        reader: flight.MetadataRecordBatchReader,
+        writer: flight.FlightMetadataWriter,
+    ) -> None:
         command = unpack(descriptor.command)
         if command.DESCRIPTOR.name in ("CommandStatementUpdate", "CommandPreparedStatementUpdate"):
             raise forbidden("the server is read-only")
@@ -186,11 +198,11 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
 
     # Actions
 
-    def list_actions(self, context: Any) -> list[Any]:
+    def list_actions(self, context: flight.ServerCallContext) -> list[flight.ActionType]:
         return [flight.ActionType(name, meaning) for name, meaning in _ACTIONS.items()]
 
     @_answered
-    def do_action(self, context: Any, action: Any) -> list[bytes]:
+    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
         body = action.body.to_pybytes()
         if action.type == "CreatePreparedStatement":
             return [self._prepare(context, unpack(body, "ActionCreatePreparedStatementRequest"))]
@@ -209,14 +221,16 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
             return [self.metrics().encode()]
         raise unimplemented(f"the action {action.type} is not supported here")
 
-    def _prepare(self, context: Any, request: Any) -> bytes:
+    def _prepare(self, context: flight.ServerCallContext, request: Message) -> bytes:
         if request.transaction_id:
             raise unimplemented("there are no transactions: the server is read-only")
         statement = self._database.statement(request.query)
         # Types that depend on parameters are known when these are: until then they are those of NULL.
-        unknown = dict.fromkeys(statement.parameters) if any(not name.isdecimal() for name in statement.parameters) else [None] * len(statement.parameters)
+        unknown: ParameterValues = (
+            dict.fromkeys(statement.parameters) if any(not name.isdecimal() for name in statement.parameters) else [None] * len(statement.parameters)
+        )
 
-        def planned(connection: Any) -> tuple[pa.Schema, list[pa.DataType]]:
+        def planned(connection: duckdb.DuckDBPyConnection) -> tuple[pa.Schema, list[pa.DataType]]:
             return schema_of(self._database.relation(connection, statement, unknown)), parameters.types(connection, statement)
 
         schema, given = self._queries.plan(context, planned)
@@ -226,7 +240,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
             made.parameter_schema = bytes(pa.schema(list(zip(statement.parameters, given, strict=True))).serialize())
         return pack(made)
 
-    def _cancel(self, info: Any) -> None:
+    def _cancel(self, info: Message) -> None:
         for endpoint in info.endpoint:
             ticket = unpack(endpoint.ticket.ticket, "TicketStatementQuery")
             self._queries.find(ticket.statement_handle).stop(flight.FlightCancelledError("the query was cancelled"))
@@ -242,6 +256,6 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
         self._database.close()
 
 
-def _info(schema: pa.Schema, descriptor: Any, ticket: bytes, until: Any = None) -> Any:
+def _info(schema: pa.Schema, descriptor: flight.FlightDescriptor, ticket: bytes, until: pa.Scalar | None = None) -> flight.FlightInfo:
     # Without a place, a ticket is for the server that gave it.
     return flight.FlightInfo(schema, descriptor, [flight.FlightEndpoint(ticket, [], expiration_time=until)], -1, -1)

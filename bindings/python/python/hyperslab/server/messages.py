@@ -4,10 +4,8 @@ Arrow has no Python package of them. They are in a pool of their own, so that a 
 
 from __future__ import annotations
 
-from typing import Any
-
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from .failures import invalid, unimplemented
 
@@ -59,7 +57,7 @@ _TYPES = {"string": 9, "bytes": 12, "bool": 8, "int32": 5, "uint32": 13}
 _MESSAGE_TYPE, _OPTIONAL, _REPEATED = 11, 1, 3
 
 
-def _classes() -> dict[str, Any]:
+def _classes() -> dict[str, type[Message]]:
     pool = descriptor_pool.DescriptorPool()
     for package, messages in _MESSAGES.items():
         # The syntax of version 2 keeps apart what is not given and what is empty; the bytes are the same.
@@ -83,7 +81,7 @@ def _classes() -> dict[str, Any]:
 _CLASSES = _classes()
 
 
-def make(name: str, **fields: Any) -> Any:
+def make(name: str, **fields: object) -> Message:
     """A message.
 
     Example:
@@ -92,14 +90,14 @@ def make(name: str, **fields: Any) -> Any:
     return _CLASSES[name](**fields)
 
 
-def pack(message: Any) -> bytes:
+def pack(message: Message) -> bytes:
     """A message as `google.protobuf.Any`, as commands, tickets and results of Flight SQL are."""
     packed = any_pb2.Any()
     packed.Pack(message)
     return bytes(packed.SerializeToString())
 
 
-def unpack(data: bytes, expected: str | None = None) -> Any:
+def unpack(data: bytes, expected: str | None = None) -> Message:
     """The message in an `Any`.
 
     Args:
@@ -127,7 +125,7 @@ def unpack(data: bytes, expected: str | None = None) -> Any:
     return message
 
 
-def parse(name: str, data: bytes) -> Any:
+def parse(name: str, data: bytes) -> Message:
     """A message of Flight itself, which is not in an `Any`.
 
     Raises:

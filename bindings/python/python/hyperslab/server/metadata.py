@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa
+from google.protobuf.message import Message
 
 from ..base.errors import Error
 from . import sql_info
@@ -61,9 +61,9 @@ class Metadata:
     def __init__(self, files: Files, limits: Limits, metrics: Metrics) -> None:
         self._files, self._limits, self._metrics = files, limits, metrics
 
-    def answer(self, command: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]] | None:
+    def answer(self, command: Message) -> tuple[pa.Schema, Iterator[pa.RecordBatch]] | None:
         """The schema and the rows of a command's answer, made while they are fetched; `None` for other commands."""
-        kinds: dict[str, tuple[pa.Schema, Callable[[Any], Iterator[pa.RecordBatch]]]] = {
+        kinds: dict[str, tuple[pa.Schema, Callable[[Message], Iterator[pa.RecordBatch]]]] = {
             "CommandGetCatalogs": (CATALOGS, lambda _: _batches(CATALOGS, [[CATALOG]])),
             "CommandGetDbSchemas": (DB_SCHEMAS, self._db_schemas),
             "CommandGetTables": (TABLES, self._tables),
@@ -83,29 +83,29 @@ class Metadata:
             schema = TABLES_WITH_SCHEMA
         return schema, rows(command)
 
-    def _names(self, command: Any) -> Iterator[str]:
+    def _names(self, command: Message) -> Iterator[str]:
         if command.HasField("catalog") and command.catalog != CATALOG:
             return iter(())
         wanted = _pattern(command, "db_schema_filter_pattern")
         return (name for name in self._files.names() if wanted(name))
 
-    def _db_schemas(self, command: Any) -> Iterator[pa.RecordBatch]:
+    def _db_schemas(self, command: Message) -> Iterator[pa.RecordBatch]:
         return _batches(DB_SCHEMAS, ([CATALOG, name] for name in self._names(command)))
 
-    def _tables(self, command: Any) -> Iterator[pa.RecordBatch]:
+    def _tables(self, command: Message) -> Iterator[pa.RecordBatch]:
         if command.table_types and _TABLE_TYPE not in command.table_types:
             return iter(())
         schema = TABLES_WITH_SCHEMA if command.include_schema else TABLES
         return _batches(schema, self._table_rows(command))
 
-    def _table_rows(self, command: Any) -> Iterator[list[Any]]:
+    def _table_rows(self, command: Message) -> Iterator[list[str | bytes]]:
         wanted = _pattern(command, "table_name_filter_pattern")
         for name in self._names(command):
             try:
                 rows = []
                 for found in self._files.open(name).tables():
                     if wanted(found.name):
-                        row: list[Any] = [CATALOG, name, found.name, _TABLE_TYPE]
+                        row: list[str | bytes] = [CATALOG, name, found.name, _TABLE_TYPE]
                         rows.append([*row, _described(found.view.schema, name, found.name)] if command.include_schema else row)
             except (Error, OSError):
                 # One damaged file must not hide the others; a query that names it has the error.
@@ -113,7 +113,7 @@ class Metadata:
                 continue
             yield from sorted(rows, key=lambda row: row[2])
 
-    def _sql_info(self, command: Any) -> Iterator[pa.RecordBatch]:
+    def _sql_info(self, command: Message) -> Iterator[pa.RecordBatch]:
         return iter(sql_info.table(command.info, self._limits).to_batches())
 
 
@@ -124,7 +124,7 @@ def _described(schema: pa.Schema, file: str, table: str) -> bytes:
     return bytes(pa.schema([pa.field(field.name, field.type, field.nullable, about) for field in schema]).serialize())
 
 
-def _types(command: Any) -> Iterator[pa.RecordBatch]:
+def _types(command: Message) -> Iterator[pa.RecordBatch]:
     rows = []
     for name, number, size in sorted(_TYPES, key=lambda row: row[1]):
         if command.HasField("data_type") and command.data_type != number:
@@ -140,7 +140,7 @@ def _types(command: Any) -> Iterator[pa.RecordBatch]:
     return _batches(TYPE_INFO, rows)
 
 
-def _pattern(command: Any, field: str) -> Callable[[str], bool]:
+def _pattern(command: Message, field: str) -> Callable[[str], bool]:
     """A pattern of SQL's LIKE, with `\\` before a character that means itself; everything matches if none is given."""
     if not command.HasField(field):
         return lambda _: True
@@ -150,8 +150,8 @@ def _pattern(command: Any, field: str) -> Callable[[str], bool]:
     return lambda name: compiled.fullmatch(name) is not None
 
 
-def _batches(schema: pa.Schema, rows: Any) -> Iterator[pa.RecordBatch]:
-    kept: list[list[Any]] = []
+def _batches(schema: pa.Schema, rows: Iterable[Sequence[object]]) -> Iterator[pa.RecordBatch]:
+    kept: list[Sequence[object]] = []
     for row in rows:
         kept.append(row)
         if len(kept) == _TABLES:
@@ -161,5 +161,5 @@ def _batches(schema: pa.Schema, rows: Any) -> Iterator[pa.RecordBatch]:
         yield _batch(schema, kept)
 
 
-def _batch(schema: pa.Schema, rows: list[list[Any]]) -> pa.RecordBatch:
+def _batch(schema: pa.Schema, rows: list[Sequence[object]]) -> pa.RecordBatch:
     return pa.record_batch([pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)], schema=schema)

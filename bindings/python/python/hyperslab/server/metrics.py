@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 
 _HELP = {
     "queries": "Queries that ended, by outcome.",
@@ -20,7 +19,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._counts: dict[tuple[str, str], float] = {}
 
     def add(self, name: str, amount: float = 1, label: str = "") -> None:
         """Adds to a counter.
@@ -32,7 +31,7 @@ class Metrics:
         """
         assert name in _HELP
         with self._lock:
-            self._counts[name, label] += amount  # type: ignore[assignment]  # seconds are fractions
+            self._counts[name, label] = self._counts.get((name, label), 0) + amount
 
     def text(self, **gauges: float) -> str:
         """All counters, and gauges that the caller knows, in Prometheus' text format."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ..base.type_aliases import JsonObject
 from .statements import Statement, nodes
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def types(connection: duckdb.DuckDBPyConnection, statement: Statement) -> list[p
     return list(found.values())
 
 
-def _sites(select: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _sites(select: JsonObject) -> Iterator[tuple[str, JsonObject | pa.DataType]]:
     """Parameters of a select, each with the expression beside it, or with its type."""
     for modifier in select["modifiers"]:
         for part in ("limit", "offset"):
@@ -65,15 +66,15 @@ def _sites(select: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield name, beside[0]
 
 
-def _is_parameter(node: Any) -> bool:
+def _is_parameter(node: object) -> bool:
     return isinstance(node, dict) and node.get("type") == "VALUE_PARAMETER"
 
 
-def _type_of(connection: duckdb.DuckDBPyConnection, tree: dict[str, Any], select: dict[str, Any], expression: dict[str, Any]) -> pa.DataType:
+def _type_of(connection: duckdb.DuckDBPyConnection, tree: JsonObject, select: JsonObject, expression: JsonObject) -> pa.DataType:
     """The type of an expression in a select, as clients may give values for it."""
     import duckdb
 
-    empty: dict[str, Any] = {"modifiers": [], "where_clause": None, "group_expressions": [], "group_sets": [], "having": None, "qualify": None, "sample": None}
+    empty: JsonObject = {"modifiers": [], "where_clause": None, "group_expressions": [], "group_sets": [], "having": None, "qualify": None, "sample": None}
     asked = copy.deepcopy({**select, **empty, "select_list": [expression]})
     if not asked["cte_map"]["map"]:
         asked["cte_map"] = copy.deepcopy(tree["node"].get("cte_map", asked["cte_map"]))

@@ -7,12 +7,11 @@ import decimal
 import secrets
 import threading
 from collections import OrderedDict
-from typing import Any
 
 import pyarrow as pa
 
 from .failures import invalid
-from .statements import Statement
+from .statements import ParameterValues, Statement
 
 #: What values of parameters may be.
 _SCALARS = (bool, int, float, str, bytes, datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, type(None))
@@ -23,7 +22,7 @@ class Prepared:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        self.sets: list[list[Any] | dict[str, Any]] = []
+        self.sets: list[ParameterValues] = []
 
     def bind(self, rows: pa.Table) -> None:
         """Binds sets of parameters, each a row.
@@ -48,7 +47,7 @@ class Prepared:
         sets = [list(row) for row in zip(*columns, strict=True)]
         self.sets = [dict(zip(names, row, strict=True)) for row in sets] if is_named else list(sets)
 
-    def bound(self) -> list[list[Any] | dict[str, Any] | None]:
+    def bound(self) -> list[ParameterValues]:
         """The sets of parameters that an execution has.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow.flight as flight
 
@@ -13,7 +13,7 @@ from .database import Database
 from .failures import invalid
 from .limits import Limits
 from .metrics import Metrics
-from .query import Query
+from .query import Caller, Query
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,7 +40,7 @@ class Queries:
         self._is_closed = False
         threading.Thread(target=self._look_after, name="hyperslab-queries", daemon=True).start()
 
-    def start(self, call: Any, relations: list[Callable[[Any], duckdb.DuckDBPyRelation]]) -> Query:
+    def start(self, call: Caller, relations: list[Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]]) -> Query:
         """Starts a query.
 
         Args:
@@ -58,7 +58,7 @@ class Queries:
             query.detach()
         return query
 
-    def plan(self, call: Any, step: Callable[[Any], T]) -> T:
+    def plan(self, call: Caller, step: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Runs a step with a connection, within the limits of a query.
 
         Raises:
@@ -71,7 +71,7 @@ class Queries:
         finally:
             query.detach()
 
-    def _next(self, call: Any) -> Query:
+    def _next(self, call: Caller) -> Query:
         """A query of which nothing runs yet, when it is its turn."""
         if not self._slots.acquire(timeout=self._limits.wait_seconds):
             self._metrics.add("refused", label="busy")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.flight as flight
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 #: Rows and bytes of a batch. Some clients refuse messages of more than 16 MiB.
 _BATCH_ROWS, _BATCH_BYTES = 65_536, 4 << 20
 T = TypeVar("T")
+
+
+class Caller(Protocol):
+    """What waits for a query: a call of Flight, or a watch of the viewer."""
+
+    def is_cancelled(self) -> bool: ...
 
 
 class Query:
@@ -44,19 +50,19 @@ class Query:
         self.handle = secrets.token_bytes(16)
         self.started = time.monotonic()
         self.rows = self.bytes = 0
-        self._connection: Any = connection
+        self._connection = connection
         self._database = database
         self._limits, self._on_end = limits, ended
         self._lock = threading.Lock()
         self._is_inside = self._has_ended = False
         self._stopped: Exception | None = None
-        self._call: Any = None
+        self._call: Caller | None = None
         self._fetched = time.monotonic()
         self._is_fetched = False
-        self._readers: list[Callable[[], Any]] = []
-        self._reader: Any = None
+        self._readers: list[Callable[[], pa.RecordBatchReader]] = []
+        self._reader: pa.RecordBatchReader = None
 
-    def start(self, relations: list[Callable[[Any], duckdb.DuckDBPyRelation]]) -> None:
+    def start(self, relations: list[Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]]) -> None:
         """Begins to run.
 
         Args:
@@ -75,10 +81,10 @@ class Query:
         with self._lock:
             self._fetched = time.monotonic()
 
-    def _opened(self, make: Callable[[Any], duckdb.DuckDBPyRelation]) -> pa.RecordBatchReader:
+    def _opened(self, make: Callable[[duckdb.DuckDBPyConnection], duckdb.DuckDBPyRelation]) -> pa.RecordBatchReader:
         return make(self._connection).to_arrow_reader(_BATCH_ROWS)
 
-    def run(self, step: Callable[[Any], T]) -> T:
+    def run(self, step: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Runs a step with the connection, and ends: for what needs no rows.
 
         Raises:
@@ -92,7 +98,7 @@ class Query:
             self._end(outcome)
         return result
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
         """The rows, as they are computed. A client that reads slowly slows the computation.
 
         Raises:
@@ -174,7 +180,7 @@ class Query:
         connection.close()
         self._on_end(self, outcome)
 
-    def attach(self, call: Any) -> None:
+    def attach(self, call: Caller) -> None:
         """Stops the query if the client of a call goes away. The call is looked at until `detach`."""
         with self._lock:
             self._call = call

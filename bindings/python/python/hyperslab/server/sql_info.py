@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -65,7 +64,7 @@ _LISTS = {
 
 def table(asked: Sequence[int], limits: Limits) -> pa.Table:
     """The values of some numbers, or of all that are known if none is asked for. Unknown ones are left out."""
-    known: dict[int, tuple[int, Any]] = {
+    known: dict[int, tuple[int, object]] = {
         0: (_TEXT, "Hyperslab"),
         1: (_TEXT, _native.__version__),
         2: (_TEXT, pa.__version__),
@@ -83,7 +82,7 @@ def table(asked: Sequence[int], limits: Limits) -> pa.Table:
     known |= {number: (_TEXTS, words.split()) for number, words in _LISTS.items()}
     known[549] = (_LONG, limits.queries)
     chosen = [(number, *known[number]) for number in (asked or sorted(known)) if number in known]
-    children: list[list[Any]] = [[] for _ in range(_VALUE.num_fields)]
+    children: list[list[object]] = [[] for _ in range(_VALUE.num_fields)]
     offsets = []
     for _, kind, value in chosen:
         offsets.append(len(children[kind]))

@@ -6,8 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..base.type_aliases import Json, JsonObject
 from .failures import forbidden, invalid
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ class TableName(NamedTuple):
     table: str
 
 
+#: Values of the parameters of a statement, by place or by name; `None` if it has none.
+ParameterValues = list[object] | dict[str, object] | None
+
+
 @dataclass(frozen=True)
 class Statement:
     """A query that may run.
@@ -42,7 +47,7 @@ class Statement:
     text: str
     tables: tuple[TableName, ...]
     parameters: tuple[str, ...]
-    tree: dict[str, Any]
+    tree: JsonObject
     counted: str | None
 
 
@@ -77,7 +82,7 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
     return Statement(text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
 
 
-def nodes(tree: Any) -> Iterator[dict[str, Any]]:
+def nodes(tree: Json) -> Iterator[JsonObject]:
     """All parts of a parsed query, in no order."""
     pending = [tree]
     while pending:
@@ -89,7 +94,7 @@ def nodes(tree: Any) -> Iterator[dict[str, Any]]:
             pending += here
 
 
-def _tables(statement: dict[str, Any], schema: str | None) -> tuple[TableName, ...]:
+def _tables(statement: JsonObject, schema: str | None) -> tuple[TableName, ...]:
     found: list[TableName] = []
     bare: list[str] = []
     temporary: set[str] = set()
@@ -120,12 +125,12 @@ def _tables(statement: dict[str, Any], schema: str | None) -> tuple[TableName, .
     return tuple(dict.fromkeys(found))
 
 
-def _parameters(statement: dict[str, Any]) -> tuple[str, ...]:
+def _parameters(statement: JsonObject) -> tuple[str, ...]:
     names = {node["identifier"] for node in nodes(statement) if node.get("type") == "VALUE_PARAMETER"}
     return tuple(sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name)))
 
 
-def _counted(statement: dict[str, Any]) -> str | None:
+def _counted(statement: JsonObject) -> str | None:
     """The result's name, if only rows of one table are counted: metadata tell it, and DuckDB would scan all rows."""
     node = statement["node"]
     if node["type"] != "SELECT_NODE" or len(node["select_list"]) != 1 or node["from_table"]["type"] != "BASE_TABLE":

@@ -8,26 +8,31 @@ import re
 import sys
 import typing
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..base.arguments import unknown_choice
 from ..base.errors import InvalidInputError, MissingFileError
 from ..base.extras import require
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from ..base.type_aliases import JsonObject
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
-def quantity(source: str, *, above: float | None = None, least: float | None = None, most: float | None = None, default: Any = dataclasses.MISSING) -> Any:
+def quantity(source: str, *, above: float | None = None, least: float | None = None, most: float | None = None, default: object = dataclasses.MISSING) -> Any:
     """A field of a dataclass: its meaning or source, and the range of its values."""
     return dataclasses.field(default=default, metadata={"about": source, "above": above, "least": least, "most": most})
 
 
-def choice(about: str, *names: str, default: Any = dataclasses.MISSING) -> Any:
+def choice(about: str, *names: str, default: object = dataclasses.MISSING) -> Any:
     """A field that is one of a few names."""
     return dataclasses.field(default=default, metadata={"about": about, "names": names})
 
 
-def parse(text: bytes, file: str) -> dict[str, Any]:
+def parse(text: bytes, file: str) -> JsonObject:
     """The tables of a TOML document.
 
     Raises:
@@ -39,13 +44,13 @@ def parse(text: bytes, file: str) -> dict[str, Any]:
         require("simulating", "simulate", "tomli")
         import tomli as tomllib
     try:
-        tables: dict[str, Any] = tomllib.loads(text.decode())
+        tables: JsonObject = tomllib.loads(text.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInputError(f"{file} is not TOML: {error}") from None
     return tables
 
 
-def read(path: str) -> dict[str, Any]:
+def read(path: str) -> JsonObject:
     """The tables of a TOML file.
 
     Raises:
@@ -59,7 +64,7 @@ def read(path: str) -> dict[str, Any]:
         raise MissingFileError(f"{path}: no such file") from None
 
 
-def build(kind: type[T], table: Mapping[str, Any], file: str, prefix: str = "") -> T:
+def build(kind: type[T], table: object, file: str, prefix: str = "") -> T:
     """Makes a dataclass of a table.
 
     Raises:
@@ -67,14 +72,14 @@ def build(kind: type[T], table: Mapping[str, Any], file: str, prefix: str = "") 
     """
     if not isinstance(table, Mapping):
         raise InvalidInputError(f"{file}: '{prefix.rstrip('.')}' is not a table of keys")
-    fields = {field.name: field for field in dataclasses.fields(typing.cast(Any, kind))}
+    fields = {field.name: field for field in dataclasses.fields(kind)}
     types = typing.get_type_hints(kind)
     for key in table:
         if key not in fields:
             near = difflib.get_close_matches(key, fields, 1)
             hint = f"; did you mean '{prefix}{near[0]}'?" if near else f"; known: {', '.join(fields)}"
             raise InvalidInputError(f"{file}: unknown key '{prefix}{key}'{hint}")
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, field in fields.items():
         if name in table:
             values[name] = _value(table[name], types[name], field, file, f"{prefix}{name}")
@@ -83,9 +88,9 @@ def build(kind: type[T], table: Mapping[str, Any], file: str, prefix: str = "") 
     return kind(**values)
 
 
-def _value(given: Any, kind: Any, field: Any, file: str, key: str) -> Any:
+def _value(given: object, kind: type[Any], field: dataclasses.Field[Any], file: str, key: str) -> object:
     if dataclasses.is_dataclass(kind):
-        return build(typing.cast(Any, kind), given, file, f"{key}.")
+        return build(kind, given, file, f"{key}.")
     about = field.metadata
     if names := about.get("names"):
         if given not in names:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import InvalidInputError
 from .documents import build, quantity, read
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json, JsonObject
 
 _FOLDER = pathlib.Path(__file__).resolve().parent / "machines"
 
@@ -122,7 +125,7 @@ class Machine:
     hyperslab: Hyperslab
     sources: dict[str, str] = dataclasses.field(default_factory=dict)
 
-    def with_changes(self, **changes: Any) -> Machine:
+    def with_changes(self, **changes: object) -> Machine:
         """The machine with other figures.
 
         Args:
@@ -179,7 +182,7 @@ def _load(name: str, above: tuple[str, ...]) -> Machine:
     if file in above:
         raise InvalidInputError(f"{file}: 'base' leads back to the file itself")
     given = read(file)
-    tables: dict[str, Any] = {}
+    tables: JsonObject = {}
     sources: dict[str, str] = {}
     base = given.pop("base", None)
     if base is not None:
@@ -211,17 +214,17 @@ def _load(name: str, above: tuple[str, ...]) -> Machine:
     return machine
 
 
-def _tables(machine: Machine) -> dict[str, Any]:
+def _tables(machine: Machine) -> JsonObject:
     return {key: value for key, value in dataclasses.asdict(machine).items() if key not in ("sources", "name")}
 
 
-def _flat(tables: Any, file: str = "") -> dict[str, Any]:
+def _flat(tables: Json, file: str = "") -> JsonObject:
     """`{"a": {"b": 1}}` as `{"a.b": 1}`."""
     if not isinstance(tables, dict):
         raise InvalidInputError(f"{file}: 'sources' is not a table")
     return {f"{section}.{name}": value for section, table in tables.items() if isinstance(table, dict) for name, value in table.items()}
 
 
-def _built(tables: dict[str, Any], file: str, sources: dict[str, str]) -> Machine:
+def _built(tables: JsonObject, file: str, sources: dict[str, str]) -> Machine:
     made = build(Machine, {"name": file, **tables}, file)
     return dataclasses.replace(made, sources=sources)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 from .documents import choice, quantity
 from .machine import Machine
 from .outcome import Outcome
-from .queueing import Engine, Queue
-
-Steps = Generator[Any, Any, None]
+from .queueing import Engine, Queue, Steps
 
 #: More processes than this are simulated in groups that act as one.
 MAX_ACTORS = 512

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Outcome:
         """Bytes of values per simulated second; 0 if the job failed."""
         return self.moved_bytes / self.seconds if self.seconds > 0 and not self.failed else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """All of it as plain values, for JSON.
 
         Returns:

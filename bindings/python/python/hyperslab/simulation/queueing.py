@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import heapq
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..base.extras import require
 
 if TYPE_CHECKING:
     import simpy
+
+
+#: A process: it yields the events that it waits for.
+Steps: TypeAlias = "Generator[simpy.Event, object, None]"
 
 
 class Engine:
@@ -35,11 +40,11 @@ class Engine:
         """A stream of random numbers that depends on the seed and the name only."""
         return random.Random(f"{self.seed}/{name}")
 
-    def start(self, process: Any) -> Any:
+    def start(self, process: Steps) -> simpy.Event:
         """Starts a generator as a process; the event that is returned fires at its end."""
         return self.env.process(process)
 
-    def wait(self, seconds: float) -> Any:
+    def wait(self, seconds: float) -> simpy.Event:
         """An event that fires after some simulated seconds."""
         return self.env.timeout(seconds)
 
@@ -59,7 +64,7 @@ class Queue:
         self.waited_seconds = 0.0
         self.served = 0
 
-    def serve(self, seconds: float, after_seconds: float = 0.0) -> Any:
+    def serve(self, seconds: float, after_seconds: float = 0.0) -> simpy.Event:
         """Queues a request; the event that is returned fires when it has been served, and `after_seconds` later, when its answer is there."""
         now = self._engine.env.now
         begin = max(now, self._free[0])
@@ -87,7 +92,7 @@ class Barrier:
         self._arrived = 0
         self._gate = engine.env.event()
 
-    def arrive(self) -> Any:
+    def arrive(self) -> simpy.Event:
         """The event at which all have arrived."""
         gate = self._gate
         self._arrived += 1

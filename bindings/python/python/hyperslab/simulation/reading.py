@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 from ..base.errors import InvalidInputError
 from .documents import choice, quantity
 from .machine import Machine
 from .outcome import Outcome
-from .queueing import Engine
+from .queueing import Engine, Steps
 from .spark_driver import SparkDriver, quantile
 from .storage import FileSystem
-
-Steps = Generator[Any, Any, None]
 
 #: Hyperslab's default in Spark: partitions of at most this many bytes, so that each core gets one.
 MAX_PARTITION_BYTES = 64 << 20

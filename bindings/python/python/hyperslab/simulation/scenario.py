@@ -19,8 +19,9 @@ from .reading import ReadScenario
 from .transferring import TransferScenario
 from .writing import WriteScenario
 
+About = ReadScenario | WriteScenario | MetadataScenario | OpenScenario | QueryScenario | TransferScenario
 #: The kinds of scenarios by name.
-KINDS: dict[str, Any] = {
+KINDS: dict[str, type[About]] = {
     "read": ReadScenario,
     "write": WriteScenario,
     "metadata": MetadataScenario,
@@ -52,7 +53,7 @@ class Scenario:
     """
 
     kind: str
-    about: Any
+    about: About
 
     def run_on(self, machine: Machine, seed: int = 1) -> Outcome:
         """Simulates the scenario.
@@ -70,10 +71,9 @@ class Scenario:
         nodes = getattr(self.about, "nodes", getattr(self.about, "clients", 1))
         if nodes > machine.nodes.count:
             raise InvalidInputError(f"{nodes} nodes: {machine.name} has {machine.nodes.count}")
-        outcome: Outcome = self.about.run(machine, seed)
-        return outcome
+        return self.about.run(machine, seed)
 
-    def with_changes(self, **changes: Any) -> Scenario:
+    def with_changes(self, **changes: object) -> Scenario:
         """The scenario with other parameters.
 
         Args:
@@ -88,7 +88,7 @@ class Scenario:
         return make_scenario(self.kind, **{**dataclasses.asdict(self.about), **changes})
 
 
-def make_scenario(kind: str, file: str = "scenario", **parameters: Any) -> Scenario:
+def make_scenario(kind: str, file: str = "scenario", **parameters: object) -> Scenario:
     """A scenario of given parameters.
 
     Args:
@@ -107,7 +107,7 @@ def make_scenario(kind: str, file: str = "scenario", **parameters: Any) -> Scena
     return Scenario(kind, build(KINDS[kind], parameters, file))
 
 
-def load_scenario(path: str, **changes: Any) -> tuple[Scenario, str | None]:
+def load_scenario(path: str, **changes: object) -> tuple[Scenario, str | None]:
     """Reads a scenario.
 
     Args:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from .machine import Spark
-from .queueing import Engine, Queue
-
-Steps = Generator[Any, Any, None]
+from .queueing import Engine, Queue, Steps
 
 
 class SparkDriver:
@@ -21,7 +18,7 @@ class SparkDriver:
         self._late_seconds = about.late_target_seconds / stripe_count
         self._random = engine.random("spark driver")
         self._launches = Queue(engine)
-        self._exceeded: Any = None
+        self._exceeded = engine.env.event()
         self.launch_delays: list[float] = []
         self.task_seconds: list[float] = []
         self.relaunched = 0
@@ -35,7 +32,7 @@ class SparkDriver:
         cores = [self._engine.start(self._core(core, pending, task)) for core in range(min(core_count, task_count))]
         yield self._engine.env.any_of([self._engine.env.all_of(cores), self._exceeded])
 
-    def _core(self, core: int, pending: Any, task: Callable[[int, int], Steps]) -> Steps:
+    def _core(self, core: int, pending: Iterator[int], task: Callable[[int, int], Steps]) -> Steps:
         about = self._about
         for index in pending:
             asked = self._engine.now

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Generator, Hashable
-from typing import Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from .machine import Machine
-from .queueing import Engine, Queue
+from .queueing import Engine, Queue, Steps
 
-Steps = Generator[Any, Any, None]
+if TYPE_CHECKING:
+    import simpy
 
 
 class ReadCache:
@@ -52,14 +53,14 @@ class Target:
         self.bytes = 0.0
         self.lock_moves = 0
 
-    def read(self, size_bytes: float, stream: Hashable, block: Hashable = None) -> Any:
+    def read(self, size_bytes: float, stream: Hashable, block: Hashable = None) -> simpy.Event:
         """Reads; a request of the stream that was served last needs no positioning, a `block` in the cache no disk."""
         self.bytes += size_bytes
         if block is not None and self.cache.holds(block, size_bytes):
             return self.queue.serve(0.0)
         return self.queue.serve(self._seconds(size_bytes, self._about.read_bytes_per_second, stream))
 
-    def write(self, size_bytes: float, stream: Hashable, lock: tuple[Hashable, Hashable] | None = None, pieces: int = 1) -> Any:
+    def write(self, size_bytes: float, stream: Hashable, lock: tuple[Hashable, Hashable] | None = None, pieces: int = 1) -> simpy.Event:
         """Writes; `lock` is the object and the client, `pieces` how often another client may take the lock in between."""
         self.bytes += size_bytes
         seconds = self._seconds(size_bytes, self._about.write_bytes_per_second, stream)
@@ -91,11 +92,11 @@ class FileSystem:
         self.links = [Queue(engine) for _ in range(nodes)]
         self.metadata = Queue(engine, machine.metadata.count)
 
-    def open(self) -> Any:
+    def open(self) -> simpy.Event:
         """Opens a file, at the metadata server."""
         return self.metadata.serve(self.machine.metadata.open_seconds, self.machine.network.latency_seconds)
 
-    def create(self, stripe_count: int) -> Any:
+    def create(self, stripe_count: int) -> simpy.Event:
         """Creates a file with objects on some targets."""
         about = self.machine.metadata
         return self.metadata.serve(about.create_seconds + stripe_count * about.create_object_seconds, self.machine.network.latency_seconds)
@@ -114,7 +115,7 @@ class FileSystem:
         yield self.path.serve(size_bytes / machine.network.path_bytes_per_second)
         yield self.targets[target % len(self.targets)].write(size_bytes, stream, lock, pieces)
 
-    def _link(self, node: int, size_bytes: float) -> Any:
+    def _link(self, node: int, size_bytes: float) -> simpy.Event:
         return self.links[node].serve(size_bytes / self.machine.nodes.link_bytes_per_second, self.machine.network.latency_seconds)
 
     @property

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from .documents import choice, quantity
 from .machine import Machine
 from .outcome import Outcome
-from .queueing import Engine
+from .queueing import Engine, Steps
 from .storage import FileSystem
-
-Steps = Generator[Any, Any, None]
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
 
 from ..base.errors import InvalidInputError
 from .documents import choice, quantity
 from .machine import Machine
 from .outcome import Outcome
-from .queueing import Barrier, Engine, Queue
+from .queueing import Barrier, Engine, Queue, Steps
 from .storage import FileSystem
-
-Steps = Generator[Any, Any, None]
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from .. import _native
 from ..base.errors import InvalidInputError
@@ -25,7 +25,7 @@ def absolute(path: str) -> str:
     return path if is_address(path) else os.path.abspath(path)
 
 
-def options_of(given: Mapping[str, Any] | None) -> Options:
+def options_of(given: Mapping[str, object] | None) -> Options:
     """The options of a store by name, as texts: `True` is `true`, and `None` is left out.
 
     Raises:

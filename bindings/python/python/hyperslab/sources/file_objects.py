@@ -30,7 +30,7 @@ def listed(paths: Any) -> Any:
     return sorted(paths, key=lambda path: natural_key(os.fsdecode(path))) if isinstance(paths, Set) else list(paths)
 
 
-def path_or_content(source: Any) -> str | bytes | range_readers.Opened:
+def path_or_content(source: object) -> str | bytes | range_readers.Opened:
     """The path, the content, or what reads ranges, of a file object or a file of fsspec; the bytes of content.
 
     A file object of a local file that is still at its path is read by that path. `BytesIO`, and what is short, is read whole

@@ -6,11 +6,14 @@ import io
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard
 
 from .. import _native
 from ..base.errors import Error, InvalidTypeError, IoError, remember_cause
 from .addresses import shown_address
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import JsonObject
 
 #: File objects of at most this many bytes are read whole when they are opened.
 MAX_WHOLE_BYTES = 1 << 20
@@ -35,8 +38,22 @@ class Opened(NamedTuple):
     version: str | None
 
 
+class FileSystem(Protocol):
+    """The part of a file system of fsspec that ranges need."""
+
+    def cat_ranges(self, paths: list[str], starts: list[int], ends: list[int], *, on_error: str) -> list[bytes]: ...
+    def info(self, path: str) -> JsonObject: ...
+
+
+class ObjectStore(Protocol):
+    """The part of a store of obspec that ranges need."""
+
+    def head(self, path: str) -> JsonObject: ...
+    def get_ranges(self, path: str, *, starts: list[int], lengths: list[int]) -> Sequence[bytes]: ...
+
+
 @contextmanager
-def _said(what: str, source: Any) -> Iterator[None]:
+def _said(what: str, source: object) -> Iterator[None]:
     """Turns an exception of a library into an `IoError` with that cause. Bytes are read on other threads, through native code:
     the error that comes out there finds its cause by its message."""
     try:
@@ -52,7 +69,7 @@ def _said(what: str, source: Any) -> Iterator[None]:
 class FileSystemReader:
     """Reads a file by its file system of fsspec, many ranges at once. The file object may be closed meanwhile."""
 
-    def __init__(self, file_system: Any, path: str) -> None:
+    def __init__(self, file_system: FileSystem, path: str) -> None:
         self._file_system, self._path = file_system, path
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -75,7 +92,7 @@ class FileSystemReader:
 class SeekingReader:
     """Reads a file object by `seek` and `read`, one range after another. Its position stays as it was."""
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file, self._lock = file, threading.Lock()
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -103,17 +120,17 @@ class SeekingReader:
             left -= len(part)
         return b"".join(parts)
 
-    def __getstate__(self) -> Any:
+    def __getstate__(self) -> IO[bytes]:
         return self._file
 
-    def __setstate__(self, file: Any) -> None:
+    def __setstate__(self, file: IO[bytes]) -> None:
         SeekingReader.__init__(self, file)
 
 
 class StoreReader:
     """Reads an object of a store that has the methods of obspec, such as those of obstore."""
 
-    def __init__(self, store: Any, path: str) -> None:
+    def __init__(self, store: ObjectStore, path: str) -> None:
         self._store, self._path = store, path
 
     def read_ranges(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
@@ -129,7 +146,7 @@ class StoreReader:
         return int(about["size"]), about.get("e_tag")
 
 
-def of_store(store: Any, path: str) -> Opened:
+def of_store(store: ObjectStore, path: str) -> Opened:
     """The object `path` of a store with obspec's methods `head` and `get_ranges`.
 
     Raises:
@@ -177,17 +194,17 @@ def of_file(source: Any) -> Opened | None:
     return Opened("<file object>", SeekingReader(source), length, None)
 
 
-def is_file(source: Any) -> bool:
+def is_file(source: object) -> bool:
     """Whether it is a file object, a file of fsspec that is not open, or the content of a file."""
     return hasattr(source, "read") or _is_of_fsspec(source) or is_content(source)
 
 
-def is_content(source: Any) -> bool:
+def is_content(source: object) -> TypeGuard[bytes | bytearray | memoryview]:
     """Whether it is the content of a file. `bytes` without a zero are a path: paths have none, and all HDF5 and netCDF files do."""
     return isinstance(source, (bytearray, memoryview)) or (isinstance(source, bytes) and b"\0" in source)
 
 
-def _is_of_fsspec(source: Any) -> bool:
+def _is_of_fsspec(source: object) -> bool:
     """Whether its file system reads ranges of it. A file that is decompressed has other bytes than its file system."""
     file_system, path = getattr(source, "fs", None), getattr(source, "path", None)
     return hasattr(file_system, "cat_ranges") and isinstance(path, str) and getattr(source, "compression", None) is None

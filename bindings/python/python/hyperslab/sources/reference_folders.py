@@ -8,9 +8,12 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import CorruptError, LimitExceededError
+
+if TYPE_CHECKING:
+    from ..base.type_aliases import Json
 
 #: What describes all arrays, and how many chunks a file of Parquet has.
 METADATA = ".zmetadata"
@@ -60,7 +63,7 @@ def document(folder: str) -> bytes:
     return json.dumps({"version": 1, "refs": refs}).encode()
 
 
-def _references(folder: str, record: int) -> Iterator[tuple[int, Any]]:
+def _references(folder: str, record: int) -> Iterator[tuple[int, Json]]:
     """Numbers of chunks and where they lie."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -5,19 +5,19 @@ from __future__ import annotations
 import copyreg
 import os
 import weakref
-from collections.abc import Iterable
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterable
+from typing import TypeAlias, cast
 
 from .. import _native
 from ..base.errors import ConflictError, InvalidTypeError
 from .addresses import is_address
 from .file_objects import CONTENT_NAME, JOINED_NAME
 from .range_readers import Opened, RangeReader
-from .sessions import session
+from .sessions import Arguments, session
 
 #: Path, arguments of the session, length in bytes, time of the last modification in nanoseconds, if the file system has one, and
 #: the entity tag of a remote object.
-Origin: TypeAlias = tuple[str, tuple[Any, ...], int, "int | None", "str | None"]
+Origin: TypeAlias = tuple[str, Arguments, int, "int | None", "str | None"]
 
 #: Files that were pickled or opened from a pickle, as long as they are in use.
 _open: weakref.WeakValueDictionary[Origin, _native.File] = weakref.WeakValueDictionary()
@@ -47,7 +47,7 @@ def reopened(origin: Origin, folder: str | None = None) -> _native.File:
     return opened
 
 
-def reopened_by_reader(opened: Opened, arguments: tuple[Any, ...]) -> _native.File:
+def reopened_by_reader(opened: Opened, arguments: Arguments) -> _native.File:
     """The file of a pickle that was read by a file object or a store of Python.
 
     Raises:
@@ -70,7 +70,7 @@ def _origin_of(file: _native.File) -> Origin:
     return path, (*arguments[:4], tuple(arguments[4]), *arguments[5:8], tuple(arguments[8])), length, modified, tag
 
 
-def reduced(file: _native.File) -> tuple[Any, ...]:
+def reduced(file: _native.File) -> tuple[Callable[..., _native.File], tuple[object, ...]]:
     """What pickles an open file: how it is opened again."""
     origin = _origin_of(file)
     if os.path.basename(origin[0]) == JOINED_NAME:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
+from typing import TypeAlias
 
 from .. import _native
+
+#: Arguments of `session`, in its order.
+Arguments: TypeAlias = tuple[Hashable, ...]
 
 
 @functools.lru_cache(maxsize=16)

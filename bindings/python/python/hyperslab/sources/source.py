@@ -7,12 +7,12 @@ import glob as globbing
 import os
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
-from typing import IO, Any, TypeAlias
+from typing import IO, TypeAlias
 
 from .. import _native
 from ..base.errors import InvalidInputError, IoError, MissingFileError
 from ..base.natural_order import matching_paths, natural_key
-from ..base.type_aliases import Paths
+from ..base.type_aliases import Path, Paths
 from .addresses import has_magic, is_address, matching
 from .file_objects import CONTENT_NAME, listed, path_or_content
 from .folders import files_below, is_container, missing
@@ -49,7 +49,7 @@ class Source(abc.ABC):
 class Content(Source):
     """A file object, a file of fsspec, or the bytes of a file."""
 
-    value: Any
+    value: object
 
     def open(self, opener: _native.Session) -> Opened:
         return _native.Files([self.open_one(opener)]), None
@@ -173,7 +173,7 @@ class RemotePattern(Source):
 class Several(Source):
     """A list: its files in order."""
 
-    items: Sequence[Any]
+    items: Sequence[Path | IO[bytes]]
 
     def open(self, opener: _native.Session) -> Opened:
         if not self.items:

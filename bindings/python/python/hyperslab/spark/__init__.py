@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from ..tables.table import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
 
 __all__ = ["configure", "index", "jar", "query", "session"]
 
@@ -86,7 +87,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     return builder
 
 
-def session(master: str = "local[*]", **config: Any) -> SparkSession:
+def session(master: str = "local[*]", **config: object) -> SparkSession:
     """Starts a `SparkSession` that reads HDF5 and netCDF.
 
     Args:
@@ -160,7 +161,7 @@ def query(
     *,
     columns: Sequence[str] | None = None,
     rows: str | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
     decode: bool = True,
     tasks: int | None = None,
 ) -> DataFrame:
@@ -224,7 +225,7 @@ def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:
     return packed
 
 
-def _cores(spark: Any) -> int:
+def _cores(spark: SparkSession) -> int:
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         return os.cpu_count() or 1  # a client does not know the number
     return int(spark.sparkContext.defaultParallelism)
@@ -267,7 +268,7 @@ def _arrow_type(name: str, kind: pa.DataType) -> pa.DataType:
     raise UnsupportedError(f"column {name}: Arrow type {kind} in Spark")
 
 
-def _struct_type(schema: Iterable[pa.Field]) -> Any:
+def _struct_type(schema: Iterable[pa.Field]) -> StructType:
     """The same columns as a type of Spark."""
     from pyspark.sql import types
 
@@ -284,7 +285,7 @@ def _struct_type(schema: Iterable[pa.Field]) -> Any:
         pa.timestamp("us"): types.TimestampNTZType,
     }
 
-    def of(kind: pa.DataType) -> Any:
+    def of(kind: pa.DataType) -> DataType:
         if pa.types.is_decimal(kind):
             return types.DecimalType(kind.precision, kind.scale)
         if pa.types.is_list(kind):

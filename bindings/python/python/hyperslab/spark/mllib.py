@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaObject
     from pyspark import RDD, SparkContext
     from pyspark.mllib.linalg import DenseVector
     from pyspark.mllib.linalg.distributed import BlockMatrix, CoordinateMatrix, IndexedRow, IndexedRowMatrix, RowMatrix
@@ -40,12 +41,13 @@ __all__ = [
 ]
 
 #: A path, `(path, dataset)`, or a list of them.
-Files = str | os.PathLike[str] | tuple[Any, str] | Sequence[Any]
+OneFile = str | os.PathLike[str] | tuple[str | os.PathLike[str], str]
+Files = OneFile | Sequence[OneFile]
 
 _NUMPY = {"tinyint": "i1", "smallint": "i2", "int": "i4", "bigint": "i8", "float": "f4", "double": "f8"}
 
 
-def _session(spark: Any) -> Any:
+def _session(spark: SparkSession | SparkContext) -> SparkSession:
     from pyspark.sql import SparkSession
 
     if type(spark).__module__.startswith("pyspark.sql.connect"):
@@ -53,13 +55,13 @@ def _session(spark: Any) -> Any:
     return spark if isinstance(spark, SparkSession) else SparkSession(spark)
 
 
-def _one(path: Any) -> str:
+def _one(path: object) -> str:
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInputError(f"a file is given as {path!r}: give a path, or (path, dataset)")
     return os.fspath(path)
 
 
-def _files(session: Any, files: Files) -> Any:
+def _files(session: SparkSession, files: Files) -> str | JavaObject:
     """What the Java functions take: a text, or a list of texts and of pairs."""
     if isinstance(files, (str, os.PathLike)):
         return os.fspath(files)
@@ -78,7 +80,9 @@ def _files(session: Any, files: Files) -> Any:
     return paths
 
 
-def _java(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None, session: bool = True) -> tuple[Any, Any]:
+def _java(
+    spark: SparkSession | SparkContext, name: str, files: Files, dataset: str | None, *more: object, mode: str | None, session: bool = True
+) -> tuple[SparkContext, JavaObject]:
     """What the Java function of this name returns, with the session's context."""
     if mode not in (None, "single", "multi"):
         raise InvalidInputError(f'mode is {mode!r}: give "single" or "multi", or leave it out')
@@ -87,7 +91,7 @@ def _java(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, 
     return ours.sparkContext, function(*((ours._jsparkSession,) if session else ()), _files(ours, files), dataset, *more)
 
 
-def _rdd(spark: Any, name: str, files: Files, dataset: str | None, *more: Any, mode: str | None) -> Any:
+def _rdd(spark: SparkSession | SparkContext, name: str, files: Files, dataset: str | None, *more: object, mode: str | None) -> RDD:
     from pyspark.mllib.common import _java2py
 
     return _java2py(*_java(spark, name, files, dataset, *more, mode=mode))

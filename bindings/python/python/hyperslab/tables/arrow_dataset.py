@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 from .. import _native
 from ..base.errors import NotFoundError
+from ..base.type_aliases import AnyArray
 from ..values.batch_reader import BatchReader, own_errors
 from .scan_request import ScanRequest
 
+#: Names of columns, or expressions by the names of what they make; all columns if it is `None`.
+Columns = Sequence[str] | Mapping[str, ds.Expression] | None
 METADATA_COLUMNS = ("_row", "_file")
 
 
@@ -20,7 +23,7 @@ class Pushed(NamedTuple):
     """A scan, and the expression that is still to be evaluated on its batches."""
 
     plan: _native.Plan
-    filter: Any
+    filter: ds.Expression | None
 
 
 class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
@@ -41,10 +44,10 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
     def schema(self) -> pa.Schema:
         return self._columns
 
-    def scanner(self, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
         return self._scan(columns, filter, options)[0]
 
-    def _scan(self, columns: Any, filter: Any, options: dict[str, Any]) -> tuple[ds.Scanner, _native.Reader]:
+    def _scan(self, columns: Columns, filter: ds.Expression | None, options: dict[str, object]) -> tuple[ds.Scanner, _native.Reader]:
         """A scanner, and the scan that it reads as a stream: Arrow reads it on its own threads, which must not enter Python."""
         chosen = list(self._columns.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
@@ -54,7 +57,7 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
         return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(scan), columns=chosen, filter=pushed.filter, **kept), scan
 
-    def pushed(self, columns: Any, filter: Any) -> Pushed:
+    def pushed(self, columns: Columns, filter: ds.Expression | None) -> Pushed:
         """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""
         request = self._request
         own = request.expression
@@ -87,16 +90,16 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         extra = [name for name in METADATA_COLUMNS if (name in shown or name in words) and name not in everything]
         return extra + everything
 
-    def get_fragments(self, filter: Any = None) -> Iterator[ScanFragment]:
+    def get_fragments(self, filter: ds.Expression | None = None) -> Iterator[ScanFragment]:
         """The dataset as one fragment: a scan is parallel by itself."""
         yield ScanFragment(self, filter)
 
-    def to_table(self, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+    def to_table(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> pa.Table:
         scanner, scan = self._scan(columns, filter, options)
         with own_errors(scan):
             return scanner.to_table()
 
-    def to_batches(self, columns: Any = None, filter: Any = None, **options: Any) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> Iterator[pa.RecordBatch]:
         scanner, scan = self._scan(columns, filter, options)
 
         def batches() -> Iterator[pa.RecordBatch]:
@@ -110,15 +113,15 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         scanner, scan = self._scan(None, None, {})
         return BatchReader(scan, scanner.to_reader())
 
-    def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+    def head(self, num_rows: int, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> pa.Table:
         scanner, scan = self._scan(columns, filter, options)
         with own_errors(scan):
             return scanner.head(num_rows)
 
-    def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
+    def take(self, indices: Sequence[int] | AnyArray | pa.Array, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> pa.Table:
         return self.to_table(columns, filter, **options).take(indices)
 
-    def count_rows(self, filter: Any = None, **options: Any) -> int:
+    def count_rows(self, filter: ds.Expression | None = None, **options: object) -> int:
         scanner, scan = self._scan(None, filter, options)
         with own_errors(scan):
             return int(scanner.count_rows())
@@ -127,16 +130,16 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
 class ScanFragment:
     """The one fragment of a `ScanDataset`, as DataFusion reads them."""
 
-    def __init__(self, dataset: ScanDataset, filter: Any) -> None:
+    def __init__(self, dataset: ScanDataset, filter: ds.Expression | None) -> None:
         self._dataset, self._filter = dataset, filter
 
     @property
     def physical_schema(self) -> pa.Schema:
         return self._dataset.schema
 
-    def scanner(self, schema: pa.Schema | None = None, columns: Any = None, filter: Any = None, **options: Any) -> ds.Scanner:
+    def scanner(self, schema: pa.Schema | None = None, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
         both = self._filter if filter is None else filter if self._filter is None else self._filter & filter
         return self._dataset.scanner(columns, both, **options)
 
-    def count_rows(self, filter: Any = None, **options: Any) -> int:
+    def count_rows(self, filter: ds.Expression | None = None, **options: object) -> int:
         return int(self.scanner(None, None, filter, **options).count_rows())

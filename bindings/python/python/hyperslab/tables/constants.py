@@ -10,6 +10,7 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError
 from ..base.extras import LateModule
+from ..base.type_aliases import AnyArray, ColumnValue, Elements
 from ..objects.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ else:
 Named = tuple[str, str, bytes | list[str]]
 
 
-def named_lists(text: str | None, variables: Mapping[str, Any] | None) -> list[Named]:
+def named_lists(text: str | None, variables: Mapping[str, object] | None) -> list[Named]:
     """The lists that `text` names after `in`, from `variables`."""
     if not variables or text is None:
         return []
@@ -61,7 +62,7 @@ def _constants(name: str, values: Any) -> tuple[str, bytes | list[str]]:
     raise InvalidInputError(f"{name!r} has values of type {array.dtype}; constants are numbers, truth values, texts or times")
 
 
-def _times(name: str, array: Any) -> list[str]:
+def _times(name: str, array: AnyArray) -> list[str]:
     """Times as texts, in nanoseconds if that is exact."""
     exact = array.astype("M8[ns]")
     if (exact.astype(array.dtype) != array).any():
@@ -69,7 +70,7 @@ def _times(name: str, array: Any) -> list[str]:
     return [str(time) for time in np.datetime_as_string(exact)]
 
 
-def _numpy(name: str, values: Any) -> Any:
+def _numpy(name: str, values: pa.Array | pa.ChunkedArray) -> Elements:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if pa.types.is_timestamp(values.type) or pa.types.is_date(values.type):
@@ -79,7 +80,7 @@ def _numpy(name: str, values: Any) -> Any:
     return np.array(values.to_pylist(), dtype=object)
 
 
-def _of_objects(name: str, values: list[Any]) -> tuple[str, bytes | list[str]]:
+def _of_objects(name: str, values: list[ColumnValue]) -> tuple[str, bytes | list[str]]:
     """Python's own values; numbers stay what they are, however large."""
     if all(isinstance(value, (bool, np.bool_)) for value in values):
         return "bool", bytes(values)

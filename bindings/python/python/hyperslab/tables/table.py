@@ -335,7 +335,7 @@ class Table:
         """
         return data_frame(self.splits(count, target_bytes), self.schema)
 
-    def write(self, out: Path, format: str | None = None, *, storage_options: Mapping[str, Any] | None = None) -> int:
+    def write(self, out: Path, format: str | None = None, *, storage_options: Mapping[str, object] | None = None) -> int:
         """Writes the rows to a file, batch by batch, so that the table may be larger than memory. The file appears when it is
         complete, and replaces an existing one.
 

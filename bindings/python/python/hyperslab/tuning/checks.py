@@ -10,22 +10,25 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..writing.new_file import create
 from ..writing.parallel import WritePlan
 from .machine import forget
+from .points import Storage
 
 #: Space that the checks need, with what they write: this many times the size of a point's file.
 SIZES = 12
 _SMALL_FILES = 200
+#: Called with the folder of the files, and the values that they have.
+Work = Callable[[str, AnyArray], object]
 
 
-def make(folder: str, data: np.ndarray[Any, Any]) -> None:
+def make(folder: str, data: AnyArray) -> None:
     """Writes the files that the checks read, with the defaults: about ten times the bytes of `data`."""
     repeated = np.concatenate([data] * 4)
     rows = max((1 << 20) // data.strides[0], 1)
@@ -53,42 +56,42 @@ def _dataset(path: str, name: str) -> Dataset:
     return found
 
 
-def _read(name: str, *key: Any) -> Callable[[str, Any], object]:
+def _read(name: str, *key: int | slice) -> Work:
     return lambda folder, _: _dataset(folder, name)[key or ...]
 
 
-def _from_device(folder: str, _: Any) -> object:
+def _from_device(folder: str, _: AnyArray) -> object:
     return _dataset(folder, "chunked.h5")[...]
 
 
-def _member(folder: str, _: Any) -> object:
+def _member(folder: str, _: AnyArray) -> object:
     return open_file(os.path.join(folder, "records.h5")).table("/x", columns=["b"]).to_arrow()
 
 
-def _found(folder: str, _: Any) -> object:
+def _found(folder: str, _: AnyArray) -> object:
     return open_file(os.path.join(folder, "packed.h5")).table("/x", where="x > 1e30").count()
 
 
-def _small(folder: str, _: Any) -> object:
+def _small(folder: str, _: AnyArray) -> object:
     return sum(len(batch) for batch in open_file(os.path.join(folder, "small", "*.h5")).table("/x").batches())
 
 
-def _write(options: dict[str, Any]) -> Callable[[str, Any], object]:
-    def write(folder: str, data: Any) -> None:
+def _write(options: Storage) -> Work:
+    def write(folder: str, data: AnyArray) -> None:
         with create(os.path.join(folder, "written.h5"), durable=False) as f:
             f.create_dataset("x", data=data, **options)
 
     return write
 
 
-def _write_and_read(folder: str, data: Any) -> None:
+def _write_and_read(folder: str, data: AnyArray) -> None:
     _write({"compression": "zstd", "shuffle": True})(folder, data)
     found = _dataset(folder, "written.h5")
     for row in range(0, len(data), max(len(data) // 16, 1)):
         found[row]
 
 
-def _write_together(folder: str, data: Any) -> None:
+def _write_together(folder: str, data: AnyArray) -> None:
     writers = 4
     rows = len(data) // writers
     plan = WritePlan(os.path.join(folder, "written.h5"), "w", writers=writers, durable=False)
@@ -104,7 +107,7 @@ def _write_together(folder: str, data: Any) -> None:
 
 
 #: The work, by what it is called in reports.
-WORK: dict[str, Callable[[str, Any], object]] = {
+WORK: dict[str, Work] = {
     "whole": _read("chunked.h5"),
     "whole from the device": _from_device,
     "whole, gzip": _read("packed.h5"),
@@ -120,7 +123,7 @@ WORK: dict[str, Callable[[str, Any], object]] = {
 }
 
 
-def seconds(name: str, folder: str, data: Any) -> float:
+def seconds(name: str, folder: str, data: AnyArray) -> float:
     """Seconds of a piece of work, which is done until it took long enough for the clock."""
     if name == "whole from the device":
         forget(os.path.join(folder, "chunked.h5"), durable=True)

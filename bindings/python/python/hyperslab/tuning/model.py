@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import Json
 from .points import KINDS, Point
 
 #: Of the points, every fifth is held back to see how well the model predicts.
@@ -69,7 +69,7 @@ def _error(model: Model, pairs: Sequence[tuple[Point, float]]) -> float:
 
 def _fitted(kind: str, pairs: Sequence[tuple[Point, float]]) -> Model:
     default = Point(kind)
-    columns: list[tuple[str, Any]] = []
+    columns: list[tuple[str, Json]] = []
     for setting in KINDS[kind]:
         found = dict.fromkeys(getattr(point, setting) for point, _ in pairs)
         columns += [(setting, value) for value in found if value != getattr(default, setting)]

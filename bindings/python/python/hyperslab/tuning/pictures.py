@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .model import Model, predictions
 from .points import KINDS, Point
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -46,7 +47,7 @@ def profile_figure(profile: str) -> Figure:
     measured, models = _read(profile)
     kinds = [kind for kind in KINDS if kind in models]
     picture = Figure(figsize=(11, 3.4 * len(kinds)), layout="constrained", dpi=90)
-    rows: Any = picture.subplots(len(kinds), 2, squeeze=False)
+    rows = picture.subplots(len(kinds), 2, squeeze=False)
     for (left, right), kind in zip(rows, kinds, strict=True):
         _predicted(left, kind, measured, models[kind])
         _factors(right, models[kind])
@@ -68,7 +69,7 @@ def _read(path: str) -> tuple[list[tuple[Point, float]], dict[str, Model]]:
     return measured, models
 
 
-def _predicted(axes: Any, kind: str, measured: list[tuple[Point, float]], model: Model) -> None:
+def _predicted(axes: Axes, kind: str, measured: list[tuple[Point, float]], model: Model) -> None:
     found = predictions(kind, measured)
     for held, marker, label in ((False, "o", "fitted"), (True, "D", "held back")):
         pairs = [(seconds, predicted) for _, seconds, predicted, is_held in found if is_held == held]
@@ -84,7 +85,7 @@ def _predicted(axes: Any, kind: str, measured: list[tuple[Point, float]], model:
     axes.legend(fontsize=8)
 
 
-def _factors(axes: Any, model: Model) -> None:
+def _factors(axes: Axes, model: Model) -> None:
     bars = [(f"{setting} {_text(value)}", factor) for setting, factors in model.factors.items() for value, factor in factors.items() if factor != 1.0]
     if not bars:
         axes.set_axis_off()

@@ -8,10 +8,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Any
 
 from .. import _native
 from ..base.errors import IoError
+from ..base.type_aliases import Json
 
 
 @contextlib.contextmanager
@@ -27,7 +27,7 @@ def workplace(folder: str, needed: int) -> Iterator[str]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def replace_file(path: str, document: Any) -> None:
+def replace_file(path: str, document: Json) -> None:
     """Writes JSON to a file, completely or not at all."""
     replace_text(path, json.dumps(document, indent=1))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TypedDict
+
+from ..base.type_aliases import Json, JsonObject
 
 #: Values that are tried of each setting; the first is the default. `None` is what the file system or the machine says.
-LEVELS: dict[str, tuple[Any, ...]] = {
+LEVELS: dict[str, tuple[Json, ...]] = {
     "transfer_bytes": (4 << 20, 1 << 20, 16 << 20, 64 << 20),
     "threads": (None,),
     "chunk_bytes": (1 << 20, 256 << 10, 4 << 20),
@@ -25,6 +27,30 @@ KINDS: dict[str, tuple[str, ...]] = {
 }
 
 
+class Storage(TypedDict, total=False):
+    """Arguments of `create_dataset`."""
+
+    chunks: tuple[int, int]
+    compression: str
+    shuffle: bool
+
+
+class Request(TypedDict, total=False):
+    """What a measuring process is asked, as a line of JSON: a point and a path, or the kinds `make` and `check`."""
+
+    kind: str
+    bytes: int
+    path: str
+    folder: str
+    name: str
+    threads: int | None
+    chunk_bytes: int
+    filter: str
+    factor: int
+    alignment_bytes: int | None
+    durable: bool
+
+
 @dataclass(frozen=True)
 class Point:
     """One combination of settings."""
@@ -38,12 +64,12 @@ class Point:
     alignment_bytes: int | None = None
     durable: bool = True
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values."""
         return asdict(self)
 
 
-def levels(cores: int) -> dict[str, tuple[Any, ...]]:
+def levels(cores: int) -> dict[str, tuple[Json, ...]]:
     """The values that are tried on a machine with this number of cores."""
     threads: list[int | None] = [None]
     count = 1

@@ -13,11 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from .. import _native
 from ..base.errors import InvalidInputError, IoError
-from ..base.type_aliases import Path
+from ..base.type_aliases import JsonObject, Path
 from ..sources.storage import storage_layout
 from . import checks
 from .machine import cores
@@ -173,7 +172,9 @@ def _pays(checked: dict[str, float]) -> bool:
     return max(checked.values(), default=1.0) <= _MAY_COST and min(checked.values(), default=1.0) <= _MUST_SAVE
 
 
-def _write(path: str, folder: str, size: int, settings: dict[str, int], models: dict[str, Model], checked: dict[str, float], measured: list[Any]) -> None:
+def _write(
+    path: str, folder: str, size: int, settings: dict[str, int], models: dict[str, Model], checked: dict[str, float], measured: Sequence[tuple[Point, float]]
+) -> None:
     """Writes the profile, complete or not at all."""
     document = {
         "format": 1,
@@ -265,7 +266,7 @@ class _Workers:
         """Seconds of a check with the settings in force."""
         return self._ask(settings, {"kind": "check", "name": name, "folder": folder})
 
-    def _ask(self, settings: dict[str, int], request: dict[str, Any]) -> float:
+    def _ask(self, settings: dict[str, int], request: JsonObject) -> float:
         worker = self._worker(settings)
         if worker.stdin is None or worker.stdout is None:
             raise IoError("the measuring process has no pipes")

@@ -13,8 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ..files.file import File
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.group import Member as ObjectOfFile
 from . import conditions, downsampling, histograms, pictures
 from .answering import json, watched
 from .budget import Budget
@@ -69,7 +71,7 @@ class Analyses:
         if self._box is not None:
             self._box.close()
 
-    def _named(self, request: Request) -> tuple[Any, Any]:
+    def _named(self, request: Request) -> tuple[File, ObjectOfFile]:
         """The file and the object of a request."""
         name = request.query_params.get("file")
         if name is None:
@@ -78,7 +80,7 @@ class Analyses:
         path, _ = split(request.query_params.get("path", "/"))
         return file, file[path]
 
-    def _dataset(self, request: Request) -> tuple[Any, Dataset, tuple[Member, ...] | None]:
+    def _dataset(self, request: Request) -> tuple[File, Dataset, tuple[Member, ...] | None]:
         file, found = self._named(request)
         if not isinstance(found, Dataset):
             raise Refused(422, f"'{found.name}' is not a dataset: choose one")
@@ -90,11 +92,11 @@ class Analyses:
         return file, dataset, parse_selection(selection, found.ndim) if selection else None
 
     def dimensions(self, request: Request, _: bytes, watch: Watch) -> Response:
-        _, found = self._named(request)
+        found = self._named(request)[1]
         return json(dimensions(found) if isinstance(found, Dataset) else [])
 
     def overview(self, request: Request, _: bytes, watch: Watch) -> Response:
-        _, dataset, members = self._dataset(request)
+        dataset, members = self._dataset(request)[1:]
         chosen = downsampling.drawn_members(dataset, members)
         query = request.query_params
         if sum(isinstance(member, slice) for member in chosen) == 1:

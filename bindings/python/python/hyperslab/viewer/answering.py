@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -25,7 +24,7 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 _GONE = 499
 
 
-def json(content: Any, status: int = 200) -> Response:
+def json(content: object, status: int = 200) -> Response:
     """An answer in JSON."""
     return Response(json_bytes(content), status, media_type="application/json")
 

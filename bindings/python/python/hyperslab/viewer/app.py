@@ -8,7 +8,7 @@ import pathlib
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from importlib.resources import files as resources
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from starlette.applications import Starlette
@@ -21,6 +21,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import h5py
+from ..base.type_aliases import Elements
 from .analyses import Analyses
 from .answering import json, quick
 from .budget import Budget
@@ -30,6 +31,7 @@ from .paging import split
 from .requests import Refused, choice, count, number, parse_selection, truth
 from .shown import Shown
 
+Kind = TypeVar("Kind", bound=h5py.HLObject)
 #: About how many bytes JSON and CSV need for a number.
 _JSON_BYTES_OF_ELEMENT = 32
 #: Bytes of an answer that are given to the socket at a time.
@@ -133,13 +135,13 @@ class _Answers:
     def __init__(self, shown: Shown, budget: Budget) -> None:
         self._shown, self._budget = shown, budget
 
-    def _file(self, request: Request) -> Any:
+    def _file(self, request: Request) -> h5py.File:
         name = request.query_params.get("file")
         if name is None:
             raise Refused(422, "say which file: file=NAME")
         return self._shown.open(name)
 
-    def _entity(self, request: Request, kind: type[Any], what: str) -> Any:
+    def _entity(self, request: Request, kind: type[Kind], what: str) -> Kind:
         path, _ = split(request.query_params.get("path", "/"))
         found = find(self._file(request), path, "only_valid")
         if not isinstance(found, kind):
@@ -166,7 +168,7 @@ class _Answers:
         return json(list(paths(self._file(request), request.query_params.get("path", "/"), _resolution(request))))
 
     def attributes(self, request: Request) -> Response:
-        entity = self._entity(request, (h5py.Group, h5py.Dataset, h5py.Datatype), "object with attributes")  # type: ignore[arg-type]
+        entity = self._entity(request, h5py.HLObject, "object with attributes")
         keys = request.query_params.getlist("attr_keys") or list(entity.attrs)
         missing = [key for key in keys if key not in entity.attrs]
         if missing:
@@ -193,7 +195,7 @@ class _Answers:
         with ExitStack() as spent:
             return json(statistics(self._selected(request, dataset, "bin", spent)))
 
-    def _selected(self, request: Request, dataset: Any, form: str, spent: ExitStack) -> Any:
+    def _selected(self, request: Request, dataset: h5py.Dataset, form: str, spent: ExitStack) -> Elements:
         """Values of a selection. Waits until the budget has room for them and for their encoded form."""
         shape = dataset.shape
         if shape is None:

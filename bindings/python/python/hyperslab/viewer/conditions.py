@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import decimal
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from ..base.errors import CancelledError, Error
+from ..base.type_aliases import ColumnValue, Json, JsonObject
 from ..exporting.plain_values import plain
+from ..files.file import File
 from ..querying.query import Query, query
 from ..values.batch_reader import BatchReader
 from ..values.python_values import python_values
@@ -24,7 +25,7 @@ _WILDCARD = re.compile(r"[*?\[\]{}]")
 _MAX_SAFE = 1 << 53
 
 
-def matching_rows(file: Any, group: str, rows_of: str | None, where: str | None, columns: Sequence[str] | None, limit: int, watch: Watch) -> dict[str, Any]:
+def matching_rows(file: File, group: str, rows_of: str | None, where: str | None, columns: Sequence[str] | None, limit: int, watch: Watch) -> JsonObject:
     """Counts the rows that match a condition, and reads the first ones.
 
     Args:
@@ -98,7 +99,7 @@ def _first(asked: Query, names: list[str], limit: int, watch: Watch) -> pa.Table
     return pa.Table.from_batches(found, schema=schema)
 
 
-def _remaining(reader: BatchReader) -> Any:
+def _remaining(reader: BatchReader) -> Iterator[pa.RecordBatch]:
     while True:
         try:
             yield reader.read_next_batch()
@@ -106,7 +107,7 @@ def _remaining(reader: BatchReader) -> Any:
             return
 
 
-def shown_table(table: pa.Table) -> dict[str, Any]:
+def shown_table(table: pa.Table) -> JsonObject:
     """Columns with their types, and rows, as JSON has them."""
     values = [[shown_cell(value) for value in python_values(column)] for column in table.columns]
     return {
@@ -115,7 +116,7 @@ def shown_table(table: pa.Table) -> dict[str, Any]:
     }
 
 
-def shown_cell(value: Any) -> Any:
+def shown_cell(value: ColumnValue) -> Json:
     """A value of a table: integers that JavaScript would round become text, and long texts are cut."""
     if isinstance(value, bool) or value is None:
         return value

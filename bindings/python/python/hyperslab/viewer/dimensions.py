@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import Error
+from ..base.type_aliases import JsonObject
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of
 from .downsampling import MAX_COORDINATE_VALUES
 
 
-def dimensions(dataset: Dataset) -> list[dict[str, Any]]:
+def dimensions(dataset: Dataset) -> list[JsonObject]:
     """What the file says about each dimension.
 
     Returns:
@@ -22,7 +21,7 @@ def dimensions(dataset: Dataset) -> list[dict[str, Any]]:
     return [_dimension(dataset, number) for number in range(dataset.ndim)]
 
 
-def _dimension(dataset: Dataset, number: int) -> dict[str, Any]:
+def _dimension(dataset: Dataset, number: int) -> JsonObject:
     size = dataset.shape[number]
     name = (dataset.dims[number] if dataset.dims else None) or None
     found = {"size": size, "name": name, "label": name, "first": None, "last": None}
@@ -38,5 +37,5 @@ def _dimension(dataset: Dataset, number: int) -> dict[str, Any]:
     return {**found, "label": coordinate.label, "first": first, "last": last}
 
 
-def _text(value: Any) -> str:
+def _text(value: np.generic) -> str:
     return str(np.datetime_as_string(value, "s")) if isinstance(value, np.datetime64) else f"{value:.6g}"

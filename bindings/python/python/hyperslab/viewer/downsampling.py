@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from ..base.errors import CorruptError, Error
+from ..base.type_aliases import AnyArray, JsonObject
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of, label_of
 from ..objects.plot_cells import packing
@@ -26,8 +27,7 @@ MAX_COORDINATE_VALUES = 1 << 22
 _MAX_BLOCKS = 1 << 17
 #: Damaged parts after which an overview is given up, and messages about them that are sent.
 _MAX_DAMAGED, _MAX_MESSAGES = 200, 3
-
-Array = np.ndarray[Any, Any]
+Block = TypeVar("Block")
 
 
 def _element_bytes(dataset: Dataset) -> int:
@@ -57,8 +57,8 @@ class Overview:
         total, count: Sum and number of all values that are neither missing nor infinite.
     """
 
-    low: Array
-    high: Array
+    low: AnyArray
+    high: AnyArray
     steps: tuple[int, ...]
     is_complete: bool = True
     damaged: list[str] = field(default_factory=list)
@@ -149,11 +149,11 @@ class _Reader:
         for columns in _split(last, self._block):
             yield from ((columns,) if part is None else (part, columns) for part in rows)
 
-    def ends(self, box: tuple[slice, ...], steps: tuple[int, ...]) -> tuple[Array, Array, float, int]:
+    def ends(self, box: tuple[slice, ...], steps: tuple[int, ...]) -> tuple[AnyArray, AnyArray, float, int]:
         """Minimum and maximum of each cell of a box, and the sum and the number of its values that are neither missing nor infinite."""
         boxes = iter(slice(whole.start + part.start, whole.start + part.stop) for whole, part in zip(self._ranges, box, strict=True))
         raw = np.asarray(self._dataset[tuple(next(boxes) if isinstance(member, slice) else member for member in self._members)])
-        missing: Array | None = None
+        missing: AnyArray | None = None
         if raw.dtype.kind == "f" and not bool(np.isfinite(raw).all()):
             missing = ~np.isfinite(raw)
         for value in self._missing:
@@ -199,7 +199,7 @@ def _reduce(reader: _Reader, block: tuple[slice, ...], found: Overview, watch: W
             _reduce(reader, (*block[:longest], half, *block[longest + 1 :]), found, watch)
 
 
-def _ends(values: Array, steps: tuple[int, ...], function: np.ufunc) -> Array:
+def _ends(values: AnyArray, steps: tuple[int, ...], function: np.ufunc) -> AnyArray:
     """The values of each cell, reduced by a function; the last cell of a dimension may have fewer."""
     for axis, step in reversed(list(enumerate(steps))):
         if step > 1:
@@ -226,13 +226,13 @@ def _split(whole: slice, length: int) -> list[slice]:
     return [slice(start, min(start + length, whole.stop)) for start in range(whole.start, whole.stop, length)]
 
 
-def spread(blocks: list[Any]) -> list[Any]:
+def spread(blocks: list[Block]) -> list[Block]:
     """The same blocks in the order of the reversed bits of their positions: the first ones lie all over the selection."""
     bits = max(1, math.ceil(math.log2(len(blocks)))) if len(blocks) > 1 else 1
     return [blocks[position] for position in sorted(range(len(blocks)), key=lambda position: int(f"{position:0{bits}b}"[::-1], 2))]
 
 
-def described(dataset: Dataset, members: tuple[Member, ...], found: Overview) -> dict[str, Any]:
+def described(dataset: Dataset, members: tuple[Member, ...], found: Overview) -> JsonObject:
     """The answer to a request for an overview."""
     ranges = [(dimension, member) for dimension, member in enumerate(members) if isinstance(member, slice)]
     return {
@@ -251,10 +251,10 @@ def described(dataset: Dataset, members: tuple[Member, ...], found: Overview) ->
     }
 
 
-def _axis(dataset: Dataset, dimension: int, member: slice, step: int) -> dict[str, Any]:
+def _axis(dataset: Dataset, dimension: int, member: slice, step: int) -> JsonObject:
     """A drawn dimension: its name, its range, and the coordinate in the middle of each cell if the file has one of numbers."""
     name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
-    axis: dict[str, Any] = {"dimension": dimension, "label": name, "start": member.start, "stop": member.stop, "coordinate": None}
+    axis: JsonObject = {"dimension": dimension, "label": name, "start": member.start, "stop": member.stop, "coordinate": None}
     if dataset.shape[dimension] > MAX_COORDINATE_VALUES:
         return axis
     try:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import numbers
-from typing import Any
 
 import numpy as np
 import orjson
 
 from .. import h5py
+from ..base.type_aliases import Elements, Json, JsonObject
 from .requests import Refused
 
 #: Forms by their name in a query, with the type of the content and the name of a file that is saved.
@@ -22,19 +22,19 @@ FORMATS: dict[str, tuple[str, str | None]] = {
 }
 
 
-def json_bytes(content: Any) -> bytes:
+def json_bytes(content: Json) -> bytes:
     """JSON. NaN and infinity are null, a complex number is a pair, an empty dataspace null."""
     found = {key: _native(value) for key, value in content.items()} if isinstance(content, dict) else _native(content)
     return orjson.dumps(found, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
 
 
-def _native(value: Any) -> Any:
+def _native(value: Json) -> Json:
     """Numbers in this machine's order of bytes, which orjson needs."""
     is_foreign = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "iufc" and not value.dtype.isnative
     return value.astype(value.dtype.newbyteorder("=")) if is_foreign else value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Json:
     if isinstance(value, np.floating) and value.dtype.itemsize > 8:
         return float(value)
     if isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
@@ -53,17 +53,17 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no form in JSON")
 
 
-def _members(found: Any) -> Any:
+def _members(found: Json) -> Json:
     """The same values, with arrays inside of compounds in this machine's order of bytes."""
     return [_members(one) for one in found] if isinstance(found, (list, tuple)) else _native(found)
 
 
-def is_number(values: Any) -> bool:
+def is_number(values: object) -> bool:
     """Whether these are numbers or truth values."""
     return isinstance(values, (np.ndarray, np.generic)) and values.dtype.kind in "biufc"
 
 
-def safe(values: Any) -> Any:
+def safe(values: Elements) -> Elements:
     """The same numbers in a type that JavaScript has an array for.
 
     Raises:
@@ -79,7 +79,7 @@ def safe(values: Any) -> Any:
     return values.astype(dtype.newbyteorder("<"), order="C", copy=False)
 
 
-def encode(values: Any, form: str) -> bytes:
+def encode(values: Elements, form: str) -> bytes:
     """Values in a form.
 
     Raises:
@@ -114,7 +114,7 @@ def encode(values: Any, form: str) -> bytes:
     return buffer.getvalue()
 
 
-def statistics(values: Any) -> dict[str, Any]:
+def statistics(values: Elements) -> JsonObject:
     """Extremes, mean and standard deviation of finite numbers; nothing of none."""
     array = np.asarray(values)
     if not is_number(array):

@@ -10,16 +10,18 @@ from typing import Any
 
 from .. import h5py
 from ..base.errors import ConflictError, Error
+from ..base.type_aliases import JsonObject
 from ..h5py import h5t
 from . import paging
 from .requests import Refused, shown_type
 
 #: What links are followed: those that lead somewhere, all (a broken one is an error), none.
 RESOLUTIONS = ("only_valid", "all", "none")
+#: An object of h5py (`h5py.HLObject`), or the link to one.
 Entity = Any
 
 
-def find(file: Any, path: str, resolution: str) -> Entity:
+def find(file: h5py.Group, path: str, resolution: str) -> Entity:
     """The object at a path, or the link if it is not followed.
 
     Raises:
@@ -27,9 +29,9 @@ def find(file: Any, path: str, resolution: str) -> Entity:
     """
     if path in ("", "/"):
         return file["/"]
-    link = file.get(path, getlink=True)
+    link: h5py.HardLink | h5py.SoftLink | h5py.ExternalLink | None = file.get(path, getlink=True)
     if link is None:
-        raise Refused(404, f"there is no '{path}' in {posixpath.basename(file.filename)}")
+        raise Refused(404, f"there is no '{path}' in {posixpath.basename(file.file.filename)}")
     if isinstance(link, h5py.HardLink):
         return file[path]
     if resolution == "none":
@@ -42,10 +44,10 @@ def find(file: Any, path: str, resolution: str) -> Entity:
         # It leads nowhere, out of what is shown, to something damaged, or in a circle.
         if resolution == "only_valid":
             return link
-        raise Refused(404, f"the link '{path}' in {posixpath.basename(file.filename)} leads nowhere") from None
+        raise Refused(404, f"the link '{path}' in {posixpath.basename(file.file.filename)} leads nowhere") from None
 
 
-def describe(file: Any, path: str, resolution: str, page_members: int | None = None) -> dict[str, Any]:
+def describe(file: h5py.File, path: str, resolution: str, page_members: int | None = None) -> JsonObject:
     """What there is to say about an entity, and about the members of a group.
 
     Args:
@@ -63,7 +65,7 @@ def describe(file: Any, path: str, resolution: str, page_members: int | None = N
     return found
 
 
-def _member(group: Any, name: str) -> dict[str, Any]:
+def _member(group: h5py.Group, name: str) -> JsonObject:
     """A member of a group. One that cannot be read does not hide the others: H5Web shows it as unresolved, and the error if it is selected."""
     try:
         return _described(find(group, name, "only_valid"), name)
@@ -73,14 +75,14 @@ def _member(group: Any, name: str) -> dict[str, Any]:
         return {"kind": "unreadable", "name": name, "message": str(error)}
 
 
-def _described(entity: Entity, path: str) -> dict[str, Any]:
+def _described(entity: Entity, path: str) -> JsonObject:
     name = path.rsplit("/", 1)[-1]
     if isinstance(entity, h5py.ExternalLink):
         return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
     if isinstance(entity, h5py.SoftLink):
         return {"kind": "soft_link", "name": name, "target_path": entity.path}
     attributes = entity.attrs  # one list of the names: each access makes a new one
-    found: dict[str, Any] = {"name": name, "attributes": [_attribute(attributes, key) for key in sorted(attributes)]}
+    found: JsonObject = {"name": name, "attributes": [_attribute(attributes, key) for key in sorted(attributes)]}
     if isinstance(entity, h5py.Dataset):
         shape, chunks = entity.shape, entity.chunks
         return {**found, "kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
@@ -89,18 +91,18 @@ def _described(entity: Entity, path: str) -> dict[str, Any]:
     return {**found, "kind": "datatype", "type": describe_type(entity.id)}
 
 
-def _attribute(attributes: Any, name: str) -> dict[str, Any]:
+def _attribute(attributes: h5py.AttributeManager, name: str) -> JsonObject:
     attribute = attributes.get_id(name)
     return {"name": name, "shape": attribute.shape, "type": describe_type(attribute.get_type())}
 
 
-def _filters(dataset: Any) -> list[dict[str, Any]] | None:
+def _filters(dataset: h5py.Dataset) -> list[JsonObject] | None:
     creation = dataset.id.get_create_plist()
     found = [creation.get_filter(number) for number in range(creation.get_nfilters())]
     return [{"id": one[0], "name": one[3]} for one in found] or None
 
 
-def describe_type(type_id: Any) -> dict[str, Any]:
+def describe_type(type_id: h5t.TypeID) -> JsonObject:
     """An HDF5 datatype: its class, numpy type, size, and what the class has besides."""
     found = {"class": type_id.get_class(), "dtype": shown_type(type_id.dtype), "size": type_id.get_size()}
     if isinstance(type_id, h5t.TypeEnumID):
@@ -125,7 +127,7 @@ def describe_type(type_id: Any) -> dict[str, Any]:
     return found
 
 
-def paths(file: Any, path: str, resolution: str) -> Iterator[str]:
+def paths(file: h5py.File, path: str, resolution: str) -> Iterator[str]:
     """The paths of an object and of everything below it. A group that has several paths is entered once."""
     group = find(file, path, resolution)
     if not isinstance(group, h5py.Group):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InternalError
+from ..base.type_aliases import AnyArray
 from ..files.model_view import ModelView
 from ..objects.attributes import shown
 from ..objects.plot_axes import Coordinate, edges_of
@@ -18,6 +19,8 @@ from .watching import Watch, batches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from ..tables.table import Table
 
 #: Cells of a line, and of an image along each dimension. Of more values, several share a cell.
 MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 500
@@ -28,7 +31,6 @@ MAX_ASPECT = 4.0
 #: The column of the step, by model.
 STEP_COLUMNS = {"h5block": "step", "h5part": "step", "openpmd": "iteration"}
 _MODES = "mode"
-Array = np.ndarray[Any, Any]
 
 
 class Grid(NamedTuple):
@@ -141,18 +143,18 @@ def _places(model: ModelView, table: str, grid: Grid, fixed: dict[int, int]) -> 
 class _Cells(NamedTuple):
     """Minimum and maximum of the values that share a cell; NaN if it has none that is finite."""
 
-    low: Array
-    high: Array
+    low: AnyArray
+    high: AnyArray
 
     @property
-    def extremes(self) -> Array:
+    def extremes(self) -> AnyArray:
         """The one of both that is farther from the middle of the picture."""
         known = np.isfinite(self.low)
         middle = float((self.low[known].mean() + self.high[known].mean()) / 2) if known.any() else 0.0
         return np.where(self.high - middle >= middle - self.low, self.high, self.low)
 
 
-def _read(table: Any, shape: list[int], steps: list[int], watch: Watch) -> _Cells:
+def _read(table: Table, shape: list[int], steps: list[int], watch: Watch) -> _Cells:
     """Reads the rows of a table, which are those of an array of a shape, one after the other, and reduces them to cells."""
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
     found = _Cells(np.full(counts, np.nan), np.full(counts, np.nan))
@@ -176,7 +178,7 @@ def _read(table: Any, shape: list[int], steps: list[int], watch: Watch) -> _Cell
     return found
 
 
-def _whole_rows(values: Array, at: int, width: int) -> Iterator[tuple[int, Array]]:
+def _whole_rows(values: AnyArray, at: int, width: int) -> Iterator[tuple[int, AnyArray]]:
     """Values that follow each other in an image, from a position on, as boxes of it, each with its position: the end of a row, whole rows,
     and the beginning of one."""
     begin = 0
@@ -189,7 +191,7 @@ def _whole_rows(values: Array, at: int, width: int) -> Iterator[tuple[int, Array
         begin += length
 
 
-def _starts(cells: Array) -> Array:
+def _starts(cells: AnyArray) -> AnyArray:
     """Where the cells begin in a run of values."""
     return np.concatenate([[0], np.flatnonzero(np.diff(cells)) + 1])
 

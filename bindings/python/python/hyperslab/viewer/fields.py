@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.type_aliases import AttributeValue, Elements
 from ..objects.dataset import Dataset
 from .requests import Refused
 
@@ -20,7 +21,7 @@ class Field:
     """
 
     def __init__(self, dataset: Dataset, name: str) -> None:
-        fields: Any = dataset.dtype.fields or {}
+        fields = dict(dataset.dtype.fields or {})
         if name not in fields:
             raise Refused(422, f"'{dataset.name}' has no field '{name}': it has {', '.join(fields) or 'no fields'}")
         self._dataset, self._field = dataset, dataset.fields(name)
@@ -28,10 +29,10 @@ class Field:
         #: Bytes that are read for each value: whole elements.
         self.element_bytes = dataset.dtype.itemsize
         #: Units and fill values of the dataset are not those of each field.
-        self.attrs: dict[str, Any] = {}
+        self.attrs: dict[str, AttributeValue] = {}
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._dataset, name)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Elements:
         return self._field[key]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..base.errors import Error
+from ..base.type_aliases import AnyArray
 from ..models.grid_mesh import Mesh
 from ..objects.attributes import shown
 from ..objects.dataset import Dataset
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 #: Faces of a picture; of more, each n-th one is drawn. Cells of a curvilinear grid along each dimension, likewise.
 MAX_FACES, MAX_CELLS = 200_000, 500
 _NO_DEGREES = 1e30
-Array = np.ndarray[Any, Any]
 
 
 def face_dimension(dataset: Dataset, faces: int) -> int | None:
@@ -30,7 +30,7 @@ def face_dimension(dataset: Dataset, faces: int) -> int | None:
     return found[0] if len(found) == 1 else None
 
 
-def draw_mesh(mesh: Mesh, values: Array, label: str, axes: Axes, watch: Watch) -> None:
+def draw_mesh(mesh: Mesh, values: AnyArray, label: str, axes: Axes, watch: Watch) -> None:
     """Draws faces, colored by their values. Of more than `MAX_FACES`, each n-th one, and the axes say so."""
     from matplotlib.collections import PolyCollection
 

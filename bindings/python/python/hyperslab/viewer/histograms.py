@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import Error, InvalidInputError
+from ..base.type_aliases import AnyArray, JsonObject
+from ..files.file import File
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of
 from ..objects.plot_cells import decoded
@@ -24,10 +25,11 @@ from .watching import Watch
 MAX_BINS = 1000
 _INDEX = re.compile(r"index (\w) on ")
 _ADVICE = "select less of the dataset, or build an index with `hyperslab index`"
-Array = np.ndarray[Any, Any]
 
 
-def histogram(file: Any, dataset: Dataset, members: Sequence[Member] | None, bins: int, ends: tuple[float, float] | None, exact: bool, watch: Watch) -> Any:
+def histogram(
+    file: File, dataset: Dataset, members: Sequence[Member] | None, bins: int, ends: tuple[float, float] | None, exact: bool, watch: Watch
+) -> JsonObject:
     """Counts values in bins of equal width.
 
     Args:
@@ -67,7 +69,7 @@ def histogram(file: Any, dataset: Dataset, members: Sequence[Member] | None, bin
     }
 
 
-def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float] | None) -> tuple[Array, Array, Array, str] | None:
+def _from_index(file: File, dataset: Dataset, bins: int, ends: tuple[float, float] | None) -> tuple[AnyArray, AnyArray, AnyArray, str] | None:
     """Bounds of the counts from an index alone; `None` if there is none that tells."""
     parent, _, name = dataset.name.rpartition("/")
     try:
@@ -84,7 +86,7 @@ def _from_index(file: Any, dataset: Dataset, bins: int, ends: tuple[float, float
     return bounds.lower, bounds.upper, edges, f"index {_level(asked, name, edges)} on {name}"
 
 
-def _level(asked: Query, name: str, edges: Array) -> str:
+def _level(asked: Query, name: str, edges: AnyArray) -> str:
     """The level of the index as a query that uses it names it."""
     try:
         text = asked.where(f'"{name}" > {float(edges[0])!r}').explain()
@@ -94,7 +96,9 @@ def _level(asked: Query, name: str, edges: Array) -> str:
     return level[1] if level else ""
 
 
-def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends: tuple[float, float] | None, watch: Watch) -> Any:
+def _from_values(
+    dataset: Dataset, members: tuple[Member, ...], bins: int, ends: tuple[float, float] | None, watch: Watch
+) -> tuple[AnyArray, AnyArray, AnyArray, str]:
     """Counts by reading: once for the ends if they are not given, once for the counts."""
     whole = tuple(members) + (slice(None),) * (dataset.ndim - len(members))
     keys = partial(_keys, dataset.shape, whole, block_values(dataset))
@@ -119,7 +123,7 @@ def _from_values(dataset: Dataset, members: tuple[Member, ...], bins: int, ends:
     return counts, counts, edges, "values"
 
 
-def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Iterator[tuple[Any, ...]]:
+def _keys(shape: Sequence[int], members: tuple[Member, ...], values: int) -> Iterator[tuple[Member, ...]]:
     """Keys that together select what `members` do, of at most `values` values each if rows are not longer."""
     parts = [range(*member.indices(extent)) if isinstance(member, slice) else range(member, member + 1) for member, extent in zip(members, shape, strict=True)]
     if not parts:

@@ -9,28 +9,35 @@ import asyncio
 import atexit
 import contextlib
 import secrets
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from .app import application
 from .shown import Shown
+
+if TYPE_CHECKING:
+    from jupyter_server.serverapp import ServerApp
+    from starlette.types import Message
 
 #: Headers that the Jupyter server sets itself.
 _NOT_PASSED = {"content-length", "date", "server", "transfer-encoding"}
 #: What jupyterlab-h5web asks for.
 _H5WEB = "attr|data|meta|paths"
+Method = TypeVar("Method", bound=Callable[..., Awaitable[None]])
 
 
 def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "hyperslab.viewer.jupyter"}]
 
 
-def _load_jupyter_server_extension(server: Any) -> None:
+def _load_jupyter_server_extension(server: ServerApp) -> None:
     """Adds the viewer to a Jupyter server."""
     from jupyter_server.base.handlers import JupyterHandler
     from jupyter_server.utils import url_path_join
     from tornado.iostream import StreamClosedError
     from tornado.web import authenticated
 
+    checked: Callable[[Method], Method] = authenticated
     token = secrets.token_urlsafe(24)  # between this handler and the application only
     app = application(Shown([server.root_dir]), token, hosts=("*",))
     atexit.register(app.state.close)
@@ -44,13 +51,11 @@ def _load_jupyter_server_extension(server: Any) -> None:
         def on_connection_close(self) -> None:
             self._is_closed.set()
 
-        @authenticated  # type: ignore[untyped-decorator]
+        @checked
         async def get(self, path: str) -> None:
             await self._pass(path)
 
-        @authenticated  # type: ignore[untyped-decorator]
-        async def post(self, path: str) -> None:
-            await self._pass(path)
+        post = get
 
         async def _pass(self, path: str) -> None:
             request, is_asked = self.request, False
@@ -68,7 +73,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
                 "server": None,
             }
 
-            async def receive() -> dict[str, Any]:
+            async def receive() -> Message:
                 nonlocal is_asked
                 if not is_asked:
                     is_asked = True
@@ -76,7 +81,7 @@ def _load_jupyter_server_extension(server: Any) -> None:
                 await self._is_closed.wait()
                 return {"type": "http.disconnect"}
 
-            async def send(message: Any) -> None:
+            async def send(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     self.set_status(message["status"], reason=None if message["status"] < 499 else "Error")
                     for name, value in message["headers"]:

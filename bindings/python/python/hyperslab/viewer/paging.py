@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any
 
+from .. import h5py
+from ..base.type_aliases import JsonObject
 from .requests import Refused
 
 _MARK = "\u2063"
 _NAME = re.compile(rf"{_MARK}(\d+) to (\d+): .*")
 
 
-def pages(group: Any, members: int) -> list[dict[str, Any]] | None:
+def pages(group: h5py.Group, members: int) -> list[JsonObject] | None:
     """The pages of a group as h5grove describes groups; `None` if it has few enough members to show them."""
     if len(group) <= members:
         return None
@@ -38,7 +39,7 @@ def split(path: str) -> tuple[str, slice | None]:
     return "/".join(kept) or "/", None if last is None else slice(int(last[1]), int(last[2]) + 1)
 
 
-def names(group: Any, members: slice) -> list[str]:
+def names(group: h5py.Group, members: slice) -> list[str]:
     """The names of a page.
 
     Raises:

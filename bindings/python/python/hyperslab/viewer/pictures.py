@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ..base.errors import Error
 from ..base.extras import require
+from ..base.type_aliases import Elements
 from ..files.file import File
 from ..files.model_view import ModelView
 from ..models import mpas, nexus, ugrid
@@ -27,6 +28,9 @@ from .watching import Watch, batches
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from ..models.grid_mesh import Mesh
+    from ..tables.table import Table
 
 #: Pixels of a picture along each dimension, and bytes that drawing one may need.
 MAX_PIXELS, BYTES = 3000, 200 << 20
@@ -141,13 +145,13 @@ def _none(file: File, model: ModelView) -> list[Choice]:
 class _Watched:
     """A dataset that stops a drawing whose time is over between two reads."""
 
-    def __init__(self, dataset: Any, watch: Watch) -> None:
+    def __init__(self, dataset: Dataset | nexus._Signal, watch: Watch) -> None:
         self._dataset, self._watch = dataset, watch
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._dataset, name)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Elements:
         self._watch.require_time("draw a smaller dataset")
         return self._dataset[key]
 
@@ -209,7 +213,7 @@ def _draw_particles(file: File, model: ModelView, table: str, index: tuple[int, 
     axes.figure.colorbar(mesh, ax=axes, label="particles")
 
 
-def _read_particles(table: Any, watch: Watch) -> tuple[pa.Table, bool]:
+def _read_particles(table: Table, watch: Watch) -> tuple[pa.Table, bool]:
     """The rows of a table, and whether these are all."""
     reader, found, rows = table.batches(), [], 0
     schema = reader.schema
@@ -293,7 +297,7 @@ def _draw_map(file: File, model: ModelView, name: str, index: tuple[int, ...], a
 # Unstructured grids: UGRID and MPAS.
 
 
-def _mesh_of(file: File, model: ModelView) -> Any:
+def _mesh_of(file: File, model: ModelView) -> Mesh:
     if model.name == "mpas":
         return mpas.open(file).mesh()
     grids = ugrid.open(file)
@@ -344,8 +348,8 @@ def _signals(file: File, model: ModelView) -> list[Choice]:
 
 def _draw_signal(file: File, model: ModelView, name: str, index: tuple[int, ...], axes: Axes, watch: Watch) -> None:
     view = nexus.open(file)
-    signal = nexus._Signal(_Watched(view.signal(name), watch), view.axes(name))  # type: ignore[arg-type]
-    plot.plot(signal, index=index, ax=axes)
+    signal = nexus._Signal(view.signal(name), view.axes(name))
+    plot.plot(_Watched(signal, watch), index=index, ax=axes)
 
 
 _CHOICES = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..base.arguments import unknown_choice
+from ..base.type_aliases import AnyDtype, Json
 
 #: A member of a selection: an index, or a range with a step.
 Member = int | slice
@@ -91,7 +91,7 @@ def truth(value: str | None) -> bool:
     return value is not None and value.lower() not in ("false", "0", "")
 
 
-def shown_type(dtype: Any) -> Any:
+def shown_type(dtype: AnyDtype) -> Json:
     """A numpy type as h5grove writes it: its text, or for a compound that of each member."""
     if dtype.fields is None:
         return dtype.str

@@ -6,7 +6,6 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
 
 from .. import h5py
 from ..base.errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
@@ -115,7 +114,7 @@ class Shown:
                 return found
         raise refused
 
-    def open(self, name: str) -> Any:
+    def open(self, name: str) -> h5py.File:
         """The file of a name with h5py's interface, plain HDF5 if it is that; opened again if it has changed. Nothing outside of its folder
         is opened for its links.
 
@@ -161,10 +160,10 @@ class _Opened:
     def __init__(self, path: str, stamp: Stamp | None) -> None:
         self.path, self.stamp = path, stamp
         self._lock = threading.Lock()
-        self._plain: Any = None
+        self._plain: h5py.File | None = None
         self._decoded: File | None = None
 
-    def plain(self) -> Any:
+    def plain(self) -> h5py.File:
         with self._lock:
             if self._plain is None:
                 self._plain = h5py.File(self._open("hdf5").files[0]._file)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ..base.errors import Error, NotFoundError
+from ..base.type_aliases import JsonObject
 from .conditions import MAX_ROWS, shown_table
 from .requests import Refused
 from .shown import Shown
@@ -14,6 +15,7 @@ from .watching import Gone, Watch
 
 # DuckDB and the parts of the other server are loaded with the first query: the viewer shows files without them.
 if TYPE_CHECKING:
+    from ..files.file import File
     from ..server.files import SchemaFile
 
 #: What all queries together may use, and how many run at once.
@@ -26,7 +28,7 @@ class _Tables:
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
-        self._planned: dict[str, tuple[Any, SchemaFile]] = {}
+        self._planned: dict[str, tuple[File, SchemaFile]] = {}
 
     def open(self, name: str) -> SchemaFile:
         from ..server.files import SchemaFile
@@ -63,7 +65,7 @@ class SqlBox:
         self._database = Database(_Tables(shown), limits.memory)
         self._queries = Queries(self._database, limits, Metrics())
 
-    def run(self, text: str, file: str, limit: int, watch: Watch) -> dict[str, Any]:
+    def run(self, text: str, file: str, limit: int, watch: Watch) -> JsonObject:
         """Runs a query.
 
         Args:
@@ -97,7 +99,7 @@ class SqlBox:
                     if has_more:
                         break
             finally:
-                rows.close()  # type: ignore[attr-defined]  # a generator: ends the query
+                rows.close()  # ends the query
         except (flight.FlightError, pa.ArrowNotImplementedError, Error) as error:
             if watch.is_cancelled():
                 raise Gone from None

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 
+from ..values.batch_reader import BatchReader
 from .requests import Refused
 
 
@@ -94,7 +94,7 @@ class Watch:
                     self._on_leave.remove(stop)
 
 
-def batches(reader: Any, watch: Watch, advice: str) -> Iterator[pa.RecordBatch]:
+def batches(reader: BatchReader, watch: Watch, advice: str) -> Iterator[pa.RecordBatch]:
     """The record batches of a reader, until its time is over.
 
     Raises:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import xarray
 
 from ..base.errors import InvalidInputError
 from ..base.extras import importing
-from ..base.type_aliases import Path
+from ..base.type_aliases import FileTableOptions, Path
 from ..files.file import File
 from ..files.file import open as open_files
 from ..sources.file_objects import CONTENT_NAME
 from ..tables.table import Table
 from .writing import to_netcdf
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: Variables that `load` reads side by side. Each read uses all cores, too.
 _LOADED_TOGETHER = 4
 
 
-@xarray.register_dataset_accessor("hyperslab")  # type: ignore[no-untyped-call]
+T = TypeVar("T")
+#: xarray's decorator, which has no types.
+_register: Callable[[str], Callable[[type[T]], type[T]]] = xarray.register_dataset_accessor
+
+
+@_register("hyperslab")
 class HyperslabAccessor:
     """What Hyperslab adds to a dataset of xarray: `dataset.hyperslab`."""
 
@@ -43,7 +52,7 @@ class HyperslabAccessor:
             raise InvalidInputError("the dataset was not opened from files: write it first, dataset.hyperslab.to_netcdf(path)")
         return open_files(paths if len(paths) > 1 else paths[0])
 
-    def to_table(self, path: str | None = None, **options: Any) -> Table:
+    def to_table(self, path: str | None = None, **options: Unpack[FileTableOptions]) -> Table:
         """Plans a scan of the files that the dataset was opened from, as Arrow.
 
         Args:

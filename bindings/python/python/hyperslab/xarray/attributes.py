@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..base.type_aliases import AttributeValue
 from ..objects.attributes import Attributes, Empty
 
 
-def read_attributes(attributes: Attributes) -> dict[str, Any]:
+def read_attributes(attributes: Attributes) -> dict[str, AttributeValue]:
     """The attributes of an object as the netCDF4 package gives them: text as `str`, several texts as a list, one number as a
     numpy scalar, several as an array in native byte order.
 
@@ -26,7 +25,7 @@ def read_attributes(attributes: Attributes) -> dict[str, Any]:
     return {name: netcdf_value(value, name) for name, value in attributes.items()}
 
 
-def netcdf_value(value: Any, name: str = "") -> Any:
+def netcdf_value(value: AttributeValue, name: str = "") -> AttributeValue:
     """One value; `_FillValue` of text stays `bytes`, since the values that it stands for do.
 
     Args:

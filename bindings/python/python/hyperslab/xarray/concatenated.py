@@ -12,7 +12,9 @@ import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
-from .array import array_of, converted, forward_key, full_points
+from ..base.type_aliases import AnyArray, AnyDtype
+from ..objects.dataset import Dataset
+from .array import Along, Key, array_of, converted, forward_key, full_points
 from .point_reading import read_points
 
 #: Bytes of a selection from which on several threads read files side by side. Each read of a large chunk uses all cores anyway.
@@ -22,7 +24,7 @@ _PARALLEL_BYTES = 1 << 20
 class DatasetsByFile(Protocol):
     """What a concatenated array reads from."""
 
-    def dataset(self, name: str, file: int) -> Any:
+    def dataset(self, name: str, file: int) -> Dataset:
         """The dataset of a variable in one of the files."""
 
 
@@ -31,8 +33,8 @@ class Part(NamedTuple):
     these elements in the result."""
 
     file: int
-    local: Any
-    places: Any
+    local: slice | AnyArray
+    places: slice | AnyArray
 
 
 class ConcatenatedArray(BackendArray):
@@ -41,7 +43,7 @@ class ConcatenatedArray(BackendArray):
     __slots__ = ("_axis", "_bounds", "_datatype", "_name", "_store", "dtype", "shape")
 
     def __init__(
-        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any], datatype: dict[str, Any]
+        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: AnyDtype, datatype: dict[str, Any]
     ) -> None:
         """An array of the datasets that `store` has of a variable.
 
@@ -58,16 +60,16 @@ class ConcatenatedArray(BackendArray):
         self._bounds = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self.shape, self.dtype = shape, dtype
 
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> AnyArray:
         if isinstance(key, indexing.VectorizedIndexer):
             return self._at_points(full_points(key.tuple, self.shape))
         return self._selected(key.tuple)
 
-    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> AnyArray:
         """As `[]`, in a thread: reading does not hold the interpreter."""
         return await asyncio.to_thread(self.__getitem__, key)
 
-    def _selected(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    def _selected(self, key: Key) -> AnyArray:
         forward, turn = forward_key(key, self.shape)
         chosen = forward[self._axis]
         if not isinstance(chosen, slice) and np.ndim(chosen) == 0:
@@ -77,7 +79,7 @@ class ConcatenatedArray(BackendArray):
                 raise IndexError(f"index {chosen} is outside of a dimension of {self.shape[self._axis]}")
             file = int(np.searchsorted(self._bounds, index, side="right")) - 1
             forward[self._axis] = index - int(self._bounds[file])
-            found: np.ndarray[Any, Any] = self._read(file, forward)[turn]
+            found: AnyArray = self._read(file, forward)[turn]
             return found
         indexes = _indexes(chosen, self.shape[self._axis])
         before = sum(isinstance(along, slice) or np.ndim(along) > 0 for along in forward[: self._axis])
@@ -91,17 +93,17 @@ class ConcatenatedArray(BackendArray):
             out[place] = self._read(part.file, local)
 
         self._each(read, list(self._split(indexes)), out.nbytes)
-        turned: np.ndarray[Any, Any] = out[turn]
+        turned: AnyArray = out[turn]
         return turned
 
-    def _read(self, file: int, key: list[Any]) -> np.ndarray[Any, Any]:
+    def _read(self, file: int, key: Sequence[Along]) -> AnyArray:
         """A selection of one file; a single element is an array, too."""
         return converted(array_of(self._store.dataset(self._name, file), key), self._datatype, self.dtype)
 
-    def _read_points(self, file: int, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    def _read_points(self, file: int, indexes: list[AnyArray]) -> AnyArray:
         return converted(read_points(self._store.dataset(self._name, file), indexes), self._datatype, self.dtype)
 
-    def _at_points(self, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    def _at_points(self, indexes: list[AnyArray]) -> AnyArray:
         shape = np.broadcast_shapes(*(along.shape for along in indexes))
         flat = [np.broadcast_to(along, shape).reshape(-1) for along in indexes]
         out = np.empty(len(flat[0]), dtype=self.dtype)
@@ -114,7 +116,7 @@ class ConcatenatedArray(BackendArray):
         self._each(read, list(self._split(_indexes(flat[self._axis], self.shape[self._axis]))), out.nbytes)
         return out.reshape(shape)
 
-    def _split(self, indexes: np.ndarray[Any, Any]) -> Iterator[Part]:
+    def _split(self, indexes: AnyArray) -> Iterator[Part]:
         """The parts of a selection, file by file."""
         if not len(indexes):
             return
@@ -142,18 +144,18 @@ class StackedArray(ConcatenatedArray):
 
     __slots__ = ()
 
-    def _read(self, file: int, key: list[Any]) -> np.ndarray[Any, Any]:
+    def _read(self, file: int, key: Sequence[Along]) -> AnyArray:
         values = super()._read(file, key[1:])
         of_file = key[0]
         return values if not isinstance(of_file, slice) and np.ndim(of_file) == 0 else values[np.newaxis][of_file]
 
-    def _read_points(self, file: int, indexes: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    def _read_points(self, file: int, indexes: list[AnyArray]) -> AnyArray:
         if len(indexes) > 1:
             return super()._read_points(file, indexes[1:])
         return np.full(len(indexes[0]), super()._read(file, [])[()], dtype=self.dtype)
 
 
-def _indexes(along: Any, extent: int) -> np.ndarray[Any, Any]:
+def _indexes(along: Along, extent: int) -> AnyArray:
     """What a slice or an array of integers selects of a dimension, as numbers that are not negative."""
     if isinstance(along, slice):
         return np.arange(*along.indices(extent), dtype=np.int64)
@@ -164,7 +166,7 @@ def _indexes(along: Any, extent: int) -> np.ndarray[Any, Any]:
     return np.where(found < 0, found + extent, found)
 
 
-def _as_slice(indexes: np.ndarray[Any, Any]) -> Any:
+def _as_slice(indexes: AnyArray) -> slice | AnyArray:
     """Indexes as a slice if they are a range with a positive step, which reads and writes faster."""
     if len(indexes) == 1:
         return slice(int(indexes[0]), int(indexes[0]) + 1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+#: How a variable of xarray is encoded and stored, by the keys that its readers give and its writers take.
+Encoding = dict[str, Any]
 #: Numbers of filters in HDF5 files.
 DEFLATE, SHUFFLE, FLETCHER32, SZIP = 1, 2, 3, 4
 LZF, BZIP2, BLOSC, ZSTD = 32000, 307, 32001, 32015
@@ -13,7 +15,7 @@ _BLOSC_COMPRESSORS = ("blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_snappy", "b
 _SZIP_ENTROPY = 4
 
 
-def storage_of(about: dict[str, Any], dimensions: tuple[str, ...]) -> dict[str, Any]:
+def storage_of(about: dict[str, Any], dimensions: tuple[str, ...]) -> Encoding:
     """Chunks and filters of a variable.
 
     Args:
@@ -32,7 +34,7 @@ def storage_of(about: dict[str, Any], dimensions: tuple[str, ...]) -> dict[str, 
     return encoding
 
 
-def filters_of(filters: list[tuple[int, str, list[int]]]) -> dict[str, Any]:
+def filters_of(filters: list[tuple[int, str, list[int]]]) -> Encoding:
     """The filters of a variable, given as number, name and parameters.
 
     Args:
@@ -42,7 +44,7 @@ def filters_of(filters: list[tuple[int, str, list[int]]]) -> dict[str, Any]:
         `zlib`, `szip`, `zstd`, `bzip2`, `blosc`, `shuffle`, `complevel` and `fletcher32`. LZF is in `compression`, as in h5netcdf. Filters
         that neither knows are in `hdf5_filters`, which xarray's writers ignore.
     """
-    encoding: dict[str, Any] = dict.fromkeys(("zlib", "szip", "zstd", "bzip2", "blosc", "shuffle"), False)
+    encoding: Encoding = dict.fromkeys(("zlib", "szip", "zstd", "bzip2", "blosc", "shuffle"), False)
     encoding.update(complevel=0, fletcher32=False)
     for number, name, parameters in filters:
         level = parameters[0] if parameters else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from xarray import Dataset, DataTree
 from xarray.backends import BackendEntrypoint, CachingFileManager, StoreBackendEntrypoint
@@ -13,10 +13,14 @@ from ..base.arguments import check_choice
 from ..sources.addresses import options_of, shown_address
 from ..sources.file_objects import CONTENT_NAME
 from ..sources.range_readers import Opened
+from ..sources.sessions import Arguments
 from .accessor import HyperslabAccessor as HyperslabAccessor
 from .groups import normalized, subgroups
-from .opening import ContentManager, ReaderManager, open_path, path_or_content
+from .opening import ContentManager, Manager, ReaderManager, open_path, path_or_content
 from .store import HyperslabStore
+
+if TYPE_CHECKING:
+    from xarray.coders import CFDatetimeCoder, CFTimedeltaCoder
 
 #: The first bytes of HDF5 files, which may be at 0, 512, 1024, 2048 and so on.
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -77,15 +81,15 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
 
     def open_dataset(
         self,
-        filename_or_obj: Any,
+        filename_or_obj: object,
         *,
         mask_and_scale: bool | Mapping[str, bool] = True,
-        decode_times: Any = True,
+        decode_times: bool | CFDatetimeCoder | Mapping[str, bool | CFDatetimeCoder] = True,
         concat_characters: bool | Mapping[str, bool] = True,
-        decode_coords: Any = True,
+        decode_coords: bool | Literal["coordinates", "all"] = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: Any = None,
-        decode_timedelta: Any = None,
+        use_cftime: bool | Mapping[str, bool] | None = None,
+        decode_timedelta: bool | CFTimedeltaCoder | Mapping[str, bool | CFTimedeltaCoder] | None = None,
         group: str | None = None,
         phony_dims: str | None = None,
         fused_decoding: bool = False,
@@ -94,7 +98,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> Dataset:
         """Opens one group as a `Dataset`.
 
@@ -133,7 +137,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             decode_timedelta=decode_timedelta,
         )
 
-    def open_datatree(self, filename_or_obj: Any, **options: Any) -> DataTree:
+    def open_datatree(self, filename_or_obj: object, **options: Any) -> DataTree:
         """Opens a group and all groups below it as a `DataTree`.
 
         Args:
@@ -161,15 +165,15 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
 
     def open_groups_as_dict(
         self,
-        filename_or_obj: Any,
+        filename_or_obj: object,
         *,
         mask_and_scale: bool | Mapping[str, bool] = True,
-        decode_times: Any = True,
+        decode_times: bool | CFDatetimeCoder | Mapping[str, bool | CFDatetimeCoder] = True,
         concat_characters: bool | Mapping[str, bool] = True,
-        decode_coords: Any = True,
+        decode_coords: bool | Literal["coordinates", "all"] = True,
         drop_variables: str | Iterable[str] | None = None,
-        use_cftime: Any = None,
-        decode_timedelta: Any = None,
+        use_cftime: bool | Mapping[str, bool] | None = None,
+        decode_timedelta: bool | CFTimedeltaCoder | Mapping[str, bool | CFTimedeltaCoder] | None = None,
         group: str | None = None,
         phony_dims: str | None = None,
         fused_decoding: bool = False,
@@ -178,7 +182,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         missing_sources: str | None = None,
         limits: Mapping[str, int] | None = None,
         chunk_cache_bytes: int | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> dict[str, Dataset]:
         """Opens a group and all groups below it as datasets by path.
 
@@ -227,13 +231,13 @@ def _options(
     missing_sources: str | None,
     limits: Mapping[str, int] | None,
     chunk_cache_bytes: int | None,
-    storage_options: Mapping[str, Any] | None = None,
-) -> tuple[Any, ...]:
+    storage_options: Mapping[str, object] | None = None,
+) -> Arguments:
     """The arguments of a session, which shows every HDF5 file as netCDF-4."""
     return threads, "netcdf4", paths, missing_sources, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes, None, options_of(storage_options)
 
 
-def _manager(source: Any, options: tuple[Any, ...]) -> tuple[Any, str]:
+def _manager(source: object, options: Arguments) -> tuple[Manager, str]:
     """What opens the file, and what `encoding["source"]` says."""
     place = path_or_content(source)
     if isinstance(place, bytes):

@@ -3,9 +3,8 @@ opened."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from functools import partial
-from typing import Any
 
 import numpy as np
 import xarray
@@ -13,6 +12,7 @@ from xarray import Variable
 from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
+from ..base.type_aliases import AttributeValue
 from ..files.file import File
 from ..joining.how import How
 from ..joining.matching import Joined
@@ -21,6 +21,7 @@ from ..objects.group import Group
 from .array import converted
 from .attributes import read_attributes
 from .concatenated import ConcatenatedArray, StackedArray
+from .encoding import Encoding
 from .open_files import OpenFiles
 from .opening import OpenedFile
 from .store import HyperslabStore
@@ -73,7 +74,7 @@ class FilesStore(AbstractDataStore):
         """The variables, by name: those along the concatenated dimension as one lazy array each, others from the first file."""
         return {str(name): self._concatenated(str(name), variable) if name in self._series else variable for name, variable in self._template.items()}
 
-    def get_attrs(self) -> dict[str, Any]:
+    def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group in the first file."""
         return self._first.get_attrs()
 
@@ -82,7 +83,7 @@ class FilesStore(AbstractDataStore):
         total = sum(next((series.lengths for series in self._series.values()), []))
         return {name: total if name == self._concat_dim else extent for name, extent in self._first.get_dimensions().items()}
 
-    def get_encoding(self) -> dict[str, Any]:
+    def get_encoding(self) -> Encoding:
         """The names of the unlimited dimensions, the paths of all files, and those of files that do not fit, if there are some."""
         left_out = {"left_out": self._left_out} if self._left_out else {}
         return {**self._first.get_encoding(), "sources": [self._files.paths[index] for index in self.taken], **left_out}
@@ -91,7 +92,7 @@ class FilesStore(AbstractDataStore):
         """Closes all files. Values that are asked for later open them again."""
         self._files.close()
 
-    def dataset(self, name: str, file: int) -> Any:
+    def dataset(self, name: str, file: int) -> Dataset:
         """The dataset of a variable in one of the files, which must not have changed."""
         return self._files[self.taken[file]].dataset(self._path(name))
 
@@ -112,7 +113,9 @@ class FilesStore(AbstractDataStore):
         """The group of a file, and its variables."""
         names = HyperslabStore(OneOf([OpenedFile(file._file, None)], 0), self._group, file.filename, self._drop).get_variables()
         for path in (self._group, *map(self._path, names)):
-            yield path, file._object(*file._file.find(path), path)  # type: ignore[misc]
+            found = file._object(*file._file.find(path), path)
+            assert isinstance(found, (Group, Dataset))
+            yield path, found
 
     def _concatenated(self, name: str, variable: Variable) -> Variable:
         series = self._series[name]
@@ -129,7 +132,7 @@ class FilesStore(AbstractDataStore):
         data = kind(self, name, series.lengths, axis, shape, variable.dtype, self._datatypes[name])
         return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
 
-    def _decoded_times(self, name: str, dims: Any, variable: Variable, encoding: dict[str, Any]) -> Variable:
+    def _decoded_times(self, name: str, dims: tuple[Hashable, ...], variable: Variable, encoding: Encoding) -> Variable:
         """Times that count from another date in each file, decoded and in memory."""
         parts = []
         for index in range(len(self.taken)):
@@ -137,6 +140,7 @@ class FilesStore(AbstractDataStore):
             attributes = read_attributes(dataset.attrs)
             values = converted(np.asarray(dataset[...]), dataset._about["datatype"], variable.dtype)
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
-        whole = Variable.concat(parts, self._concat_dim)  # type: ignore[no-untyped-call]
+        concat: Callable[[list[Variable], str], Variable] = Variable.concat
+        whole = concat(parts, self._concat_dim)
         kept = {key: parts[0].encoding[key] for key in ("units", "calendar") if key in parts[0].encoding}
         return Variable(dims, whole.values, parts[0].attrs, {**encoding, **kept})

@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ..base.errors import ConflictError
 from ..sources.addresses import is_address
-from ..sources.sessions import session
+from ..sources.sessions import Arguments, session
 from .opening import FileVersion, OpenedFile
 
 #: Files that are opened in parallel at a time.
@@ -31,7 +30,7 @@ class OpenFiles:
 
     A pickle has the paths and the versions of the files, which are opened again where it is read."""
 
-    def __init__(self, paths: Sequence[str], options: tuple[Any, ...]) -> None:
+    def __init__(self, paths: Sequence[str], options: Arguments) -> None:
         self.paths, self._options = list(paths), options
         self._versions: list[FileVersion | None] = [None] * len(self.paths)
         self._reset()
@@ -82,9 +81,9 @@ class OpenFiles:
             self._open.update(enumerate(opened, first))
         return opened
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {"paths": self.paths, "_options": self._options, "_versions": self._versions}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._reset()

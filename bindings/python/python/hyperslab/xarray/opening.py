@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from .. import _native
 from ..backends.reading import Reading
@@ -15,7 +15,7 @@ from ..sources.addresses import absolute
 from ..sources.file_objects import CONTENT_NAME
 from ..sources.local_path import local_path
 from ..sources.range_readers import Opened, is_file
-from ..sources.sessions import session
+from ..sources.sessions import Arguments, session
 
 
 class FileVersion(NamedTuple):
@@ -67,14 +67,24 @@ class OpenedFile:
         """Nothing: the file is closed when its last user is gone."""
 
 
-def open_path(path: str, options: tuple[Any, ...], mode: str = "r") -> OpenedFile:
+class Manager(Protocol):
+    """What keeps a file open, and opens it again: one of xarray, or one of these here."""
+
+    def acquire(self) -> OpenedFile:
+        """The open file, opened again after `close`."""
+
+    def close(self) -> None:
+        """Closes the file."""
+
+
+def open_path(path: str, options: Arguments, mode: str = "r") -> OpenedFile:
     """Opens a local file; `options` are those of a session. Managers of xarray that have no mode do not survive a copy."""
     version = FileVersion.of(path) if os.path.exists(path) else None  # remote objects are read as the version that was opened
     (file,) = session(*options).open([path])
     return OpenedFile(file, version)
 
 
-def open_content(content: bytes, options: tuple[Any, ...]) -> OpenedFile:
+def open_content(content: bytes, options: Arguments) -> OpenedFile:
     """Opens a file that is in memory."""
     return OpenedFile(session(*options).open_content(CONTENT_NAME, content), None)
 
@@ -82,7 +92,7 @@ def open_content(content: bytes, options: tuple[Any, ...]) -> OpenedFile:
 class ContentManager:
     """Keeps a file open that is in memory. A pickle has its bytes."""
 
-    def __init__(self, content: bytes, options: tuple[Any, ...]) -> None:
+    def __init__(self, content: bytes, options: Arguments) -> None:
         self._content, self._options = content, options
         self._opened: OpenedFile | None = None
         self._lock = threading.Lock()
@@ -98,17 +108,17 @@ class ContentManager:
         """Drops the parsed file; the bytes stay, and reading opens it again."""
         self._opened = None
 
-    def __getstate__(self) -> tuple[bytes, tuple[Any, ...]]:
+    def __getstate__(self) -> tuple[bytes, Arguments]:
         return self._content, self._options
 
-    def __setstate__(self, state: tuple[bytes, tuple[Any, ...]]) -> None:
+    def __setstate__(self, state: tuple[bytes, Arguments]) -> None:
         ContentManager.__init__(self, *state)
 
 
 class ReaderManager:
     """Keeps a file open that a file object reads. A pickle has the file object, if that can be pickled."""
 
-    def __init__(self, opened: Opened, options: tuple[Any, ...]) -> None:
+    def __init__(self, opened: Opened, options: Arguments) -> None:
         self._source, self._options = opened, options
         self._opened: OpenedFile | None = None
         self._lock = threading.Lock()
@@ -124,14 +134,14 @@ class ReaderManager:
         """Drops the parsed file; the file object stays as it is, and reading opens it again."""
         self._opened = None
 
-    def __getstate__(self) -> tuple[Opened, tuple[Any, ...]]:
+    def __getstate__(self) -> tuple[Opened, Arguments]:
         return self._source, self._options
 
-    def __setstate__(self, state: tuple[Opened, tuple[Any, ...]]) -> None:
+    def __setstate__(self, state: tuple[Opened, Arguments]) -> None:
         ReaderManager.__init__(self, *state)
 
 
-def path_or_content(source: Any) -> str | bytes | Opened:
+def path_or_content(source: object) -> str | bytes | Opened:
     """A path or an address, the content of bytes and small file objects, or what reads ranges of others."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)

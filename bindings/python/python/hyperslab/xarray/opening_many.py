@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,13 +24,13 @@ def open_mfdataset(
     paths: Paths,
     *,
     concat_dim: str | None = None,
-    new_dim: str | Mapping[str, Any] | None = None,
+    new_dim: str | Mapping[str, Collection[object]] | None = None,
     compat: str = "equals",
     check_order: bool | None = None,
     misfits: str = "error",
     group: str | None = None,
     drop_variables: str | Iterable[str] | None = None,
-    chunks: Any = None,
+    chunks: int | str | Mapping[str, int | str | tuple[int, ...] | None] | None = None,
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
     chunk_cache_bytes: int | None = None,
@@ -94,7 +94,7 @@ def open_mfdataset(
         raise
 
 
-def _new_dimension(given: str | Mapping[str, Any] | None) -> tuple[str | None, Any]:
+def _new_dimension(given: str | Mapping[str, Collection[object]] | None) -> tuple[str | None, Collection[object] | None]:
     """The name of a new dimension, and its coordinates if there are some."""
     if given is None or isinstance(given, str):
         return given, None

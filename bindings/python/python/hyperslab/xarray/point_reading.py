@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, Elements
 
 #: If all combinations of the points' indexes are at most this many times the points, they are read at once.
 _MAX_PRODUCT = 4
@@ -29,11 +30,11 @@ class Indexable(Protocol):
     @property
     def chunks(self) -> tuple[int, ...] | None: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
-    def __getitem__(self, key: Any) -> Any: ...
+    def dtype(self) -> AnyDtype: ...
+    def __getitem__(self, key: object) -> Elements: ...
 
 
-def read_points(dataset: Indexable, indexes: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def read_points(dataset: Indexable, indexes: Sequence[AnyArray]) -> AnyArray:
     """Reads the elements at points, as numpy's `values[indexes]` does, without reading all values.
 
     Args:
@@ -62,14 +63,14 @@ def read_points(dataset: Indexable, indexes: Sequence[np.ndarray[Any, Any]]) -> 
     product = int(np.prod([len(along) for along, _ in unique], dtype=object))
     if product <= max(_MAX_PRODUCT * count, _SMALL_PRODUCT):
         product_key = (*(along for along, _ in unique), ...)
-        values: np.ndarray[Any, Any] = np.asarray(dataset[product_key])
-        chosen: np.ndarray[Any, Any] = values[tuple(back.reshape(along.shape) for (_, back), along in zip(unique, axes, strict=True))]
+        values: AnyArray = np.asarray(dataset[product_key])
+        chosen: AnyArray = values[tuple(back.reshape(along.shape) for (_, back), along in zip(unique, axes, strict=True))]
         return chosen
     points = np.stack([np.broadcast_to(along, out_shape).reshape(-1) for along in axes])
     return _by_groups(dataset, points).reshape(out_shape)
 
 
-def _positive(along: np.ndarray[Any, Any], extent: int) -> np.ndarray[Any, Any]:
+def _positive(along: AnyArray, extent: int) -> AnyArray:
     if along.dtype.kind not in "iu":
         raise InvalidInputError(f"points are given by integers, not by {along.dtype}")
     along = along.astype(np.int64)
@@ -79,7 +80,7 @@ def _positive(along: np.ndarray[Any, Any], extent: int) -> np.ndarray[Any, Any]:
     return np.where(along < 0, along + extent, along)
 
 
-def _by_groups(dataset: Indexable, points: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _by_groups(dataset: Indexable, points: AnyArray) -> AnyArray:
     """The elements at `points` (dimensions × points): those of a chunk are read together, as the box around them."""
     cells = points // np.asarray(_cell(dataset), dtype=np.int64)[:, np.newaxis]
     order = np.lexsort(cells[::-1])

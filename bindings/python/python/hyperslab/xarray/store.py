@@ -13,13 +13,14 @@ from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
 from ..base.errors import ConflictError, Error, InternalError, UnsupportedError
+from ..base.type_aliases import AnyDtype, AttributeValue
 from ..dtypes import stored_dtype, value_dtype
 from ..objects.attributes import attributes_of
 from .array import HyperslabArray
 from .attributes import read_attributes
-from .encoding import storage_of
+from .encoding import Encoding, storage_of
 from .groups import Member, enum_name, find_group, leave_out, members, normalized
-from .opening import OpenedFile
+from .opening import Manager, OpenedFile
 from .unpacked import unpacked
 
 
@@ -29,7 +30,7 @@ class HyperslabStore(AbstractDataStore):
 
     def __init__(
         self,
-        manager: Any,
+        manager: Manager,
         group: str | None = None,
         source: str = "",
         drop: Collection[str] = (),
@@ -74,7 +75,7 @@ class HyperslabStore(AbstractDataStore):
                 raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
         return variables
 
-    def get_attrs(self) -> dict[str, Any]:
+    def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group."""
         return read_attributes(attributes_of(*find_group(self.opened().file, self._group)))
 
@@ -82,7 +83,7 @@ class HyperslabStore(AbstractDataStore):
         """Extents of the dimensions that the group declares."""
         return {name: extent for name, extent, _ in self._declared()}
 
-    def get_encoding(self) -> dict[str, Any]:
+    def get_encoding(self) -> Encoding:
         """The names of the unlimited dimensions."""
         return {"unlimited_dims": {name for name, _, unlimited in self._declared() if unlimited}}
 
@@ -137,7 +138,7 @@ class HyperslabStore(AbstractDataStore):
         variable = Variable(dimensions, data, attributes, encoding)
         return unpacked(name, variable, self, member.path, datatype, self._unpack)
 
-    def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[np.dtype[Any], dict[str, Any]]:
+    def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[AnyDtype, Encoding]:
         """The dtype of the values, and the encoding that has the type in the file."""
         if datatype["class"] == "variable string":
             return np.dtype("O", metadata={"element_type": str}), {"dtype": str}  # as xarray marks text

@@ -7,12 +7,16 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..base.errors import CancelledError, InvalidInputError
+from ..base.type_aliases import AnyArray
 from ..netcdf.plan import NetcdfPlan, NetcdfTask
+
+if TYPE_CHECKING:
+    import xarray
 
 #: Variables up to this size go into the master, as long as all of them together stay below the second limit.
 _SMALL_BYTES = 64 << 10
@@ -28,10 +32,10 @@ class Deferred(NamedTuple):
     and the function that makes stored values of encoded ones."""
 
     path: str
-    variable: Any
+    variable: xarray.Variable
     axis: int
     bounds: list[int]
-    stored: Callable[[Any], Any]
+    stored: Callable[[AnyArray], AnyArray]
 
 
 class Subfiles:
@@ -50,7 +54,7 @@ class Subfiles:
         self._stopped = threading.Event()
         self._deferred: list[Deferred] = []
 
-    def takes(self, variable: Any) -> bool:
+    def takes(self, variable: xarray.Variable) -> bool:
         """Whether a variable goes into subfiles. Small ones are values of the master."""
         if not variable.ndim or not variable.size:
             return False
@@ -60,7 +64,7 @@ class Subfiles:
             return False
         return True
 
-    def add(self, path: str, variable: Any, chunks: tuple[int, ...] | None, stored: Callable[[Any], Any]) -> None:
+    def add(self, path: str, variable: xarray.Variable, chunks: tuple[int, ...] | None, stored: Callable[[AnyArray], AnyArray]) -> None:
         """Cuts a variable along the first dimension that has enough chunks (rows, without chunks) for all subfiles, or else the one
         that has the most."""
         steps = chunks or (1,) * variable.ndim

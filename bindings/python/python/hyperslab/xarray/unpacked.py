@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +10,9 @@ from xarray import Variable
 from xarray.conventions import decode_cf_variable
 from xarray.core import indexing
 
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue
 from ..dtypes import is_plain
-from .array import HyperslabArray, Store, forward_key
+from .array import Along, HyperslabArray, Key, Store, forward_key
 
 #: Attributes that unpacking follows.
 _PACKING = ("scale_factor", "add_offset", "_FillValue", "missing_value")
@@ -27,7 +28,7 @@ class Unpacking(NamedTuple):
     scale: float | None
     offset: float | None
 
-    def numpys(self, stored: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def numpys(self, stored: AnyArray) -> AnyArray:
         """The same by numpy, of values that were read already."""
         values = stored.astype("f8" if self.is_double else "f4")
         if self.fills:
@@ -48,25 +49,25 @@ class UnpackedArray(HyperslabArray):
         super().__init__(store, path, datatype, np.dtype("f8" if unpacking.is_double else "f4"), shape)
         self._unpacking = unpacking
 
-    def _selected(self, key: tuple[Any, ...]) -> np.ndarray[Any, Any]:
+    def _selected(self, key: Key) -> AnyArray:
         forward, turn = forward_key(key, self.shape)
         reader = self._store.opened().dataset(self._path)._reader
         shape = _shape_of(forward, self.shape)
         if reader is not None and shape:
             values = np.empty(shape, self.dtype)
             if reader.get_unpacked(tuple(forward), shape, self._unpacking, values.ctypes.data, values.nbytes):
-                turned: np.ndarray[Any, Any] = values[turn]
+                turned: AnyArray = values[turn]
                 return turned
         return super()._selected(key)
 
-    def _converted(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _converted(self, values: AnyArray) -> AnyArray:
         return self._unpacking.numpys(values)
 
 
-def _shape_of(key: list[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
+def _shape_of(key: Sequence[Along], shape: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of what slices, indexes and lists of indexes select."""
     kept = [(along, extent) for along, extent in zip(key, shape, strict=True) if isinstance(along, slice) or np.ndim(along)]
-    return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else len(along) for along, extent in kept)
+    return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else np.size(along) for along, extent in kept)
 
 
 def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: dict[str, Any], wanted: bool | Mapping[str, bool]) -> Variable:
@@ -110,7 +111,7 @@ def _is_unpacked_by_core(datatype: dict[str, Any]) -> bool:
     return datatype["class"] in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype['order']}i8").isnative
 
 
-def _is_exact(factor: Any, dtype: np.dtype[Any]) -> bool:
+def _is_exact(factor: AttributeValue, dtype: AnyDtype) -> bool:
     """Whether numpy computes with this factor in `dtype`."""
     if factor is None:
         return True

@@ -13,13 +13,16 @@ from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 if TYPE_CHECKING:
     import xarray
 
+#: Encodings by variable, and for a tree also by the path of a node; names of unlimited dimensions, for a tree also by the path of a node.
+Encodings = Mapping[str, Mapping[str, Any]]
+Unlimited = str | Iterable[str] | Mapping[str, str | Iterable[str] | None] | None
 #: Types of attributes that xarray writes. numpy's booleans are none of them.
 _ATTRIBUTES = (str, numbers.Number, np.ndarray, np.number, list, tuple, bytes)
 #: xarray's name of an array without a name, and the attribute with one that is also the name of a coordinate.
 _NAMELESS, _NAME = "__xarray_dataarray_variable__", "__xarray_dataarray_name__"
 
 
-def refuse_what_other_writers_do(path: Any, format: Any, engine: Any, compute: Any, invalid_netcdf: Any, auto_complex: Any) -> None:
+def refuse_what_other_writers_do(path: object, format: str | None, engine: str | None, compute: bool, invalid_netcdf: bool, auto_complex: bool | None) -> None:
     """`UnsupportedError` for arguments of `to_netcdf` that ask for what this writer does not do."""
     if path is None or hasattr(path, "write"):
         what = "path=None" if path is None else f"path={path!r}"
@@ -69,7 +72,7 @@ def check(dataset: xarray.Dataset) -> None:
                 )
 
 
-def unlimited_of(dataset: xarray.Dataset, given: Any) -> set[str]:
+def unlimited_of(dataset: xarray.Dataset, given: str | Iterable[str] | None) -> set[str]:
     """Names of the unlimited dimensions: those that are given, else those that the dataset was read with.
 
     Raises:
@@ -85,7 +88,7 @@ def unlimited_of(dataset: xarray.Dataset, given: Any) -> set[str]:
     return set(names)
 
 
-def of_nodes(tree: xarray.DataTree, encoding: Mapping[str, Any], unlimited: Any, group: str | None) -> list[tuple[str, Mapping[str, Any], Any]]:
+def of_nodes(tree: xarray.DataTree, encoding: Encodings, unlimited: Unlimited, group: str | None) -> list[tuple[str, Encodings, str | Iterable[str] | None]]:
     """The path, the encoding and the unlimited dimensions of each node of a tree. Both may be given by path, or those of variables and dimensions
     for the root and for all nodes.
 

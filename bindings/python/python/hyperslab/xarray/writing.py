@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Path
 from ..netcdf.plan import NetcdfPlan
 from ..netcdf.writing import create_netcdf, view_of
 from ..objects.filters import filters_of
 from ..objects.group import Group
 from ..writing.new_file import unknown_mode
 from . import write_arguments
+from .encoding import Encoding
 from .subfiles import Subfiles
+from .write_arguments import Encodings, Unlimited
 
 if TYPE_CHECKING:
     import xarray
+    from xarray.coding.common import VariableCoder
 
+    from ..values.netcdf_types import NetcdfType
+
+#: Variables by name, their attributes, and the type that a variable has in a file.
+Variables: TypeAlias = "dict[str, xarray.Variable]"
+Attributes = dict[str, AttributeValue]
+Stored: TypeAlias = "type[str] | AnyDtype | NetcdfType"
 #: Keys of a variable's encoding about its storage; the other keys are about the encoding of values.
 _STORAGE = ("zlib", "zstd", "complevel", "compression", "compression_opts", "shuffle", "fletcher32", "chunksizes", "contiguous")
 #: Keys of xarray's readers that do not apply to a new file. xarray's writers ignore the first two, and refuse the others if they are given.
@@ -39,20 +49,20 @@ def to_netcdf(
     format: str | None = None,
     group: str | None = None,
     engine: str | None = None,
-    encoding: Mapping[str, Mapping[str, Any]] | None = None,
-    unlimited_dims: str | Iterable[str] | Mapping[str, Any] | None = None,
+    encoding: Encodings | None = None,
+    unlimited_dims: Unlimited = None,
     compute: bool = True,
     invalid_netcdf: bool = False,
     auto_complex: bool | None = None,
     *,
     write_inherited_coords: bool = False,
-    compression: Any = None,
-    compression_opts: Any = None,
+    compression: str | int | None = None,
+    compression_opts: int | Sequence[int] | None = None,
     shuffle: bool = False,
     subfiles: int | None = None,
     threads: int | None = None,
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> None:
     """Writes an xarray object as netCDF-4, with the arguments of xarray's `to_netcdf`, encoded by the CF conventions as xarray itself
     encodes it: times as counts, missing values as `_FillValue`, `scale_factor`, `dtype`, character arrays. Needs xarray.
@@ -116,12 +126,14 @@ class _Node(NamedTuple):
     path: str
     dataset: xarray.Dataset
     unlimited: set[str]
-    encoding: Mapping[str, Mapping[str, Any]]
+    encoding: Encodings
 
 
-def _nodes(dataset: Any, group: str | None, unlimited: Any, encoding: Mapping[str, Any], with_inherited: bool) -> list[_Node]:
+def _nodes(dataset: xarray.Dataset | xarray.DataTree, group: str | None, unlimited: Unlimited, encoding: Encodings, with_inherited: bool) -> list[_Node]:
     """The dataset, or all datasets of a tree, checked."""
-    if not hasattr(dataset, "subtree"):
+    from xarray import DataTree
+
+    if not isinstance(dataset, DataTree):
         found = [_Node("/" + (group or "").strip("/"), dataset, write_arguments.unlimited_of(dataset, unlimited), encoding)]
     else:
         found = []
@@ -139,19 +151,18 @@ def _nodes(dataset: Any, group: str | None, unlimited: Any, encoding: Mapping[st
     return found
 
 
-def _encoded(variables: dict[Any, Any], attributes: Any) -> tuple[dict[Any, Any], Any]:
+def _encoded(variables: Variables, attributes: Attributes) -> tuple[Variables, Attributes]:
     """Variables as xarray's engine of netCDF-4 stores them."""
+    from xarray import conventions
+    from xarray.backends import common
     from xarray.coding.strings import CharacterArrayCoder, EncodedStringCoder
-    from xarray.conventions import cf_encoder
 
-    try:
-        from xarray.backends.common import ensure_dtype_not_object
-    except ImportError:  # xarray before 2025
-        from xarray.conventions import ensure_dtype_not_object  # type: ignore[attr-defined,no-redef]
-    variables, attributes = cf_encoder(variables, attributes)
-    coders: list[Any] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
+    # xarray before 2025 has it among the conventions.
+    place: ModuleType = common if hasattr(common, "ensure_dtype_not_object") else conventions
+    variables, attributes = conventions.cf_encoder(variables, attributes)
+    coders: list[VariableCoder] = [partial(EncodedStringCoder, allows_unicode=True)(), CharacterArrayCoder()]
     for name, variable in variables.items():
-        made = ensure_dtype_not_object(variable, name=name)
+        made = place.ensure_dtype_not_object(variable, name=name)
         if made.dtype.kind in "iufc" and not made.dtype.isnative:
             made = made.astype(made.dtype.newbyteorder("="), keep_attrs=True)
         for coder in coders:
@@ -160,14 +171,14 @@ def _encoded(variables: dict[Any, Any], attributes: Any) -> tuple[dict[Any, Any]
     return variables, attributes
 
 
-def _write(file: Group, node: _Node, default: dict[str, Any], parts: Subfiles | None) -> None:
+def _write(file: Group, node: _Node, default: Encoding, parts: Subfiles | None) -> None:
     """Writes a dataset into a group; of `parts`, the values of large variables are left to tasks."""
     from xarray.conventions import encode_dataset_coordinates
 
     path, dataset, without_limit, encoding = node
     target: Any = file.require_group(path) if path.strip("/") else file
-    variables, attributes = encode_dataset_coordinates(dataset)
-    variables = {name: variable.copy(deep=False) for name, variable in variables.items()}
+    found, attributes = encode_dataset_coordinates(dataset)
+    variables: Variables = {str(name): variable.copy(deep=False) for name, variable in found.items()}
     for name, given in encoding.items():
         variables[name].encoding = {**given}
     storage = {name: _storage_of(name, variable, default, without_limit, name in encoding) for name, variable in variables.items()}
@@ -178,17 +189,17 @@ def _write(file: Group, node: _Node, default: dict[str, Any], parts: Subfiles | 
     for name, variable in variables.items():
         if variable.encoding.get("dtype") is str and variable.dtype.kind not in "OU":
             raise InvalidTypeError(f"encoding of {name!r} with dtype=str: its values are {variable.dtype}, not text")
-    sizes: dict[Any, int] = {}
+    sizes: dict[Hashable, int] = {}
     for variable in variables.values():
         sizes.update(variable.sizes)
-    for name, extent in sizes.items():
-        size = None if name in without_limit else int(extent)
+    for dim, extent in sizes.items():
+        size = None if dim in without_limit else int(extent)
         try:
-            seen = view_of(target).dimension(str(name))
+            seen = view_of(target).dimension(str(dim))
         except InvalidInputError:
             seen = None
         if seen is None or seen.size != size:
-            target.create_dimension(str(name), size)
+            target.create_dimension(str(dim), size)
     for name, variable in variables.items():
         place = "/".join((path.rstrip("/"), str(name)))
         dims, attrs = [str(dim) for dim in variable.dims], dict(variable.attrs)
@@ -205,7 +216,7 @@ def _write(file: Group, node: _Node, default: dict[str, Any], parts: Subfiles | 
     target.attrs.update(attributes)
 
 
-def _fitting(name: Any, variable: Any, options: dict[str, Any], default: dict[str, Any], strict: bool) -> dict[str, Any]:
+def _fitting(name: str, variable: xarray.Variable, options: Encoding, default: Encoding, strict: bool) -> Encoding:
     """The storage of an encoded variable: without filters if it has no dimensions, and without those of the call if it is text."""
     options = dict(options)
     if not variable.ndim:
@@ -221,7 +232,7 @@ def _fitting(name: Any, variable: Any, options: dict[str, Any], default: dict[st
     return options
 
 
-def _stored_as(target: Any, variable: Any) -> tuple[Any, Callable[[Any], Any]]:
+def _stored_as(target: Group, variable: xarray.Variable) -> tuple[Stored, Callable[[AnyArray], AnyArray]]:
     """The type of an encoded variable in the file, and the function that makes stored values of encoded ones."""
     if enumeration := (variable.dtype.metadata or {}).get("enum"):
         numbers = np.dtype(variable.dtype.str)
@@ -231,17 +242,18 @@ def _stored_as(target: Any, variable: Any) -> tuple[Any, Callable[[Any], Any]]:
     return str if variable.dtype.kind == "O" else variable.dtype, lambda values: values
 
 
-def _enumeration(target: Any, dtype: np.dtype[Any], members: Mapping[str, int]) -> Any:
+def _enumeration(target: Group, dtype: AnyDtype, members: Mapping[str, int]) -> NetcdfType:
     """The enumeration of a variable that was read from netCDF, by its name there."""
-    metadata: dict[str, Any] = dict(dtype.metadata or {})
+    metadata: Encoding = dict(dtype.metadata or {})
     name = metadata.get("enum_name", "enum_t")
-    for path, known in view_of(target).contents.types.items():
+    types: Mapping[str, NetcdfType] = view_of(target).contents.types
+    for path, known in types.items():
         if path.rpartition("/")[2] == name and known.enum_dict == {key: int(value) for key, value in members.items()}:
             return known
     return target.create_enum_type(name, np.dtype(dtype.str), members)
 
 
-def _contiguous(name: Any, variable: Any, given: dict[str, Any], unlimited: set[str]) -> dict[str, Any]:
+def _contiguous(name: str, variable: xarray.Variable, given: Encoding, unlimited: set[str]) -> Encoding:
     """The options of a variable that is to be stored in one piece."""
     if other := [key for key in ("zlib", "zstd", "compression", "fletcher32", "chunksizes") if given.get(key)]:
         raise InvalidInputError(f"encoding of {name!r} with contiguous and {other[0]}: only chunks have {'a shape' if other[0] == 'chunksizes' else 'filters'}")
@@ -250,7 +262,7 @@ def _contiguous(name: Any, variable: Any, given: dict[str, Any], unlimited: set[
     return {}
 
 
-def _storage_of(name: Any, variable: Any, default: dict[str, Any], unlimited: set[str], strict: bool) -> dict[str, Any]:
+def _storage_of(name: str, variable: xarray.Variable, default: Encoding, unlimited: set[str], strict: bool) -> Encoding:
     """Filters and chunks of a variable's encoding; removes them from the encoding."""
     encoding = dict(variable.encoding)
     shape = dict(zip(variable.dims, variable.shape, strict=True))

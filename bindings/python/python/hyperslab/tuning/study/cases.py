@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+
+from ...base.type_aliases import JsonObject
 
 #: Elements of a row: 64 KiB of 32-bit floats.
 COLUMNS = 16384
@@ -52,12 +53,12 @@ class Case:
     factor: int = 0
     stripes: tuple[int, int] = (0, 0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """As plain values."""
         return {**asdict(self), "stripes": list(self.stripes)}
 
     @classmethod
-    def of(cls, values: dict[str, Any]) -> Case:
+    def of(cls, values: JsonObject) -> Case:
         """The case of what `to_dict` returned."""
         return cls(**{**values, "stripes": tuple(values["stripes"])})
 

@@ -14,6 +14,8 @@ import numpy as np
 import hyperslab as hs
 
 from ...base.errors import InvalidInputError
+from ...base.type_aliases import Float32Array
+from ..points import Storage
 from .cases import COLUMNS, ROW_BYTES, Case
 
 #: Called with the first and last row of a transfer; reads or writes it.
@@ -42,7 +44,7 @@ def missing() -> dict[str, str | None]:
     return found
 
 
-def values(size: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+def values(size: int) -> Float32Array:
     """Values of a dataset of about `size` bytes."""
     return np.random.default_rng(1).random((max(size // ROW_BYTES, 1), COLUMNS), dtype="f4")
 
@@ -75,24 +77,24 @@ def _sync(path: str) -> None:
         os.close(descriptor)
 
 
-def _posix(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterator[None]:
+def _posix(path: str, case: Case, clients: int, data: Float32Array, out: Float32Array) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
-        raw = memoryview(data).cast("B")
+        raw = data.data.cast("B")
         side_by_side(case, clients, len(data), lambda first, end: _all(os.pwrite, descriptor, raw[first * ROW_BYTES : end * ROW_BYTES], first * ROW_BYTES))
         os.fsync(descriptor)
         yield
-        into = memoryview(out).cast("B")
+        into = out.data.cast("B")
         side_by_side(case, clients, len(data), lambda first, end: _all(_read, descriptor, into[first * ROW_BYTES : end * ROW_BYTES], first * ROW_BYTES))
     finally:
         os.close(descriptor)
 
 
-def _read(descriptor: int, into: Any, offset: int) -> int:
+def _read(descriptor: int, into: memoryview, offset: int) -> int:
     return os.preadv(descriptor, [into], offset)
 
 
-def _all(call: Callable[[int, Any, int], int], descriptor: int, piece: Any, offset: int) -> None:
+def _all(call: Callable[[int, memoryview, int], int], descriptor: int, piece: memoryview, offset: int) -> None:
     while len(piece):
         done = call(descriptor, piece, offset)
         if not done:
@@ -100,7 +102,7 @@ def _all(call: Callable[[int, Any, int], int], descriptor: int, piece: Any, offs
         piece, offset = piece[done:], offset + done
 
 
-def _h5py(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterator[None]:
+def _h5py(path: str, case: Case, clients: int, data: Float32Array, out: Float32Array) -> Iterator[None]:
     import h5py
 
     aligned = {"alignment_threshold": case.threshold_bytes, "alignment_interval": case.alignment_bytes} if case.alignment_bytes else {}
@@ -119,7 +121,7 @@ def _h5py(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterator[
         in_turns(case, clients, len(data), lambda first, end: x.read_direct(out, np.s_[first:end], np.s_[first:end]))
 
 
-def _netcdf(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterator[None]:
+def _netcdf(path: str, case: Case, clients: int, data: Float32Array, out: Float32Array) -> Iterator[None]:
     import netCDF4
 
     if hasattr(netCDF4, "set_alignment"):
@@ -150,9 +152,9 @@ def _netcdf(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterato
         in_turns(case, clients, len(data), read)
 
 
-def _hyperslab(path: str, case: Case, clients: int, data: Any, out: Any) -> Iterator[None]:
+def _hyperslab(path: str, case: Case, clients: int, data: Float32Array, out: Float32Array) -> Iterator[None]:
     chunks = case.chunks(len(data))
-    stored: dict[str, Any] = {"chunks": chunks} if chunks else {}
+    stored: Storage = {"chunks": chunks} if chunks else {}
     # Without an alignment the library chooses that of the file system: the smallest stands for unaligned.
     alignment = case.alignment_bytes or 512
     if case.factor:
@@ -185,7 +187,7 @@ def _hyperslab(path: str, case: Case, clients: int, data: Any, out: Any) -> Iter
         side_by_side(case, clients, len(data), lambda first, end: found.read_direct(out, np.s_[first:end], np.s_[first:end]))
 
 
-_WAYS: dict[str, Callable[[str, Case, int, Any, Any], Iterator[None]]] = {
+_WAYS: dict[str, Callable[[str, Case, int, Float32Array, Float32Array], Iterator[None]]] = {
     "POSIX": _posix,
     "HDF5 (h5py)": _h5py,
     "netCDF-4": _netcdf,
@@ -193,7 +195,7 @@ _WAYS: dict[str, Callable[[str, Case, int, Any, Any], Iterator[None]]] = {
 }
 
 
-def measure(path: str, case: Case, clients: int, data: Any) -> tuple[float, float]:
+def measure(path: str, case: Case, clients: int, data: Float32Array) -> tuple[float, float]:
     """Seconds of writing a file until it is on the disk, and of reading it after its bytes were dropped from the page cache."""
     if case.stripes[0]:
         _stripe(os.path.dirname(path), *case.stripes)

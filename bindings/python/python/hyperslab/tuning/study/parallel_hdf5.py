@@ -8,13 +8,17 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...base.errors import InvalidInputError
+from ...base.type_aliases import Float32Array
 from .cases import Case
 from .libraries import forget, values
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
 
 
 def launch(path: str, case: Case, clients: int, size: int) -> tuple[float, float]:
@@ -27,7 +31,7 @@ def launch(path: str, case: Case, clients: int, size: int) -> tuple[float, float
     return float(written), float(read)
 
 
-def run(path: str, case: Case, data: Any, comm: Any, driver: dict[str, Any]) -> tuple[float, float]:
+def run(path: str, case: Case, data: Float32Array, comm: MPI.Comm, driver: dict[str, object]) -> tuple[float, float]:
     """Writes and reads the part of one process; collective transfers, as the study recommends where chunks are written."""
     import h5py
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...base.extras import require
 from .cases import EXPERIMENTS, LIBRARIES, Case
 from .report import Result, size_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLORS = dict(zip(LIBRARIES, ("tab:gray", "tab:orange", "tab:green", "tab:red", "tab:blue"), strict=True))
 #: For the experiments with lines: the varied number, and what tells lines of one library apart.
@@ -32,7 +35,7 @@ def draw(folder: str, results: Sequence[Result], size: int) -> dict[str, str]:
         if not mine:
             continue
         picture = Figure(figsize=(9, 4.2), layout="constrained", dpi=100)
-        axes: Any = picture.subplots(1, 2)
+        axes = picture.subplots(1, 2, squeeze=False)[0]
         for place, write in zip(axes, (True, False), strict=True):
             (_lines if experiment in _LINES else _bars)(place, mine, size, write)
             place.set_title("write" if write else "read")
@@ -53,7 +56,7 @@ def _spread(rates: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - min(rates), max(rates) - mean
 
 
-def _lines(place: Any, results: Sequence[Result], size: int, write: bool) -> None:
+def _lines(place: Axes, results: Sequence[Result], size: int, write: bool) -> None:
     word, number, apart = _LINES[results[0].case.experiment]
     series: dict[tuple[str, str], list[Result]] = {}
     for result in results:
@@ -80,7 +83,7 @@ def _lines(place: Any, results: Sequence[Result], size: int, write: bool) -> Non
     place.set_xlabel(word)
 
 
-def _bars(place: Any, results: Sequence[Result], size: int, write: bool) -> None:
+def _bars(place: Axes, results: Sequence[Result], size: int, write: bool) -> None:
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(_group(result.case), []).append(result)

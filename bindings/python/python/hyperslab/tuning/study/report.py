@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from ..places import replace_text
 from .cases import EXPERIMENTS, ROW_BYTES, Case
@@ -71,7 +71,18 @@ def _rate(rates: Sequence[float]) -> str:
     return f"{mean:.0f}" if len(rates) == 1 else f"{mean:.0f} ({min(rates):.0f} to {max(rates):.0f})"
 
 
-def write_report(folder: str, about: dict[str, Any], results: Sequence[Result], missing: dict[str, str], drawn: dict[str, str]) -> None:
+class About(TypedDict):
+    """What was measured, and where: results of another place, version or size are not those of this study."""
+
+    version: str
+    machine: str
+    folder: str
+    file_system: str
+    bytes: int
+    clients: int
+
+
+def write_report(folder: str, about: About, results: Sequence[Result], missing: dict[str, str], drawn: dict[str, str]) -> None:
     """Writes `study.md`. `drawn` has the names of the pictures, by experiment."""
     size = stored_bytes(about["bytes"])
     repeats = max((len(result.written) for result in results), default=0)

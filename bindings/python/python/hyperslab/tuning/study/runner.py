@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ... import _native
 from ...base.errors import InvalidInputError, IoError
@@ -22,7 +21,7 @@ from ..places import replace_file, workplace
 from .cases import ROW_BYTES, Case, cases
 from .libraries import missing
 from .pictures import draw
-from .report import Result, stored_bytes, write_report
+from .report import About, Result, stored_bytes, write_report
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def _no_stripes(file_system: str) -> str | None:
     return None if shutil.which("lfs") else "the command lfs is not installed"
 
 
-def _about(folder: str, file_system: str, size: int, clients: int) -> dict[str, Any]:
+def _about(folder: str, file_system: str, size: int, clients: int) -> About:
     return {
         "version": _native.__version__,
         "machine": _native.machine(),
@@ -143,7 +142,7 @@ def _about(folder: str, file_system: str, size: int, clients: int) -> dict[str, 
     }
 
 
-def _load(path: str, about: dict[str, Any]) -> dict[Case, tuple[list[float], list[float]]]:
+def _load(path: str, about: About) -> dict[Case, tuple[list[float], list[float]]]:
     """The measurements of an earlier run with the same machine, version, folder and size; none if they cannot be read."""
     try:
         with open(path, encoding="utf-8") as text:
@@ -155,7 +154,7 @@ def _load(path: str, about: dict[str, Any]) -> dict[Case, tuple[list[float], lis
         return {}
 
 
-def _save(path: str, about: dict[str, Any], found: dict[Case, tuple[list[float], list[float]]]) -> None:
+def _save(path: str, about: About, found: dict[Case, tuple[list[float], list[float]]]) -> None:
     results = [{"case": case.to_dict(), "written": written, "read": read} for case, (written, read) in found.items() if written]
     changed = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     replace_file(path, {"about": about, "changed": changed, "results": results})
