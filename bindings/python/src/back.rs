@@ -5,6 +5,7 @@ use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, Vi
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::datatype::Datatype;
 use crate::describe;
 use crate::heap::Heap;
 use crate::results::object::{Member, ObjectInfo, ReferenceTarget, shape_of};
@@ -65,7 +66,7 @@ pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
 /// What a dataset is.
 pub(crate) fn describe<'py>(py: Python<'py>, found: &DatasetDefinition) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("datatype", describe::datatype(py, &found.datatype)?)?;
+    dict.set_item("datatype", Datatype::from(&found.datatype))?;
     dict.set_item("shape", shape_of(&found.dataspace))?;
     if let Dataspace::Simple { max_shape, .. } = &found.dataspace {
         dict.set_item("maxshape", max_shape.clone())?;

@@ -271,7 +271,7 @@ class NetcdfTask(NetcdfTaskGroup, Task):
             units, calendar, dtype, fill = about["times"]
             made.times = TimeEncoding(units, calendar, np.dtype(dtype), fill)
         if about["type"] is not None:
-            made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
+            made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype.class_name == "compound" else np.dtype(object), datatype)
         self._opened[name] = made
         return made
 

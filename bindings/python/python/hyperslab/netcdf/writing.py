@@ -25,7 +25,7 @@ from .variables import Contents, NetcdfAttributes, NetcdfVariable, refuse_masked
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 #: What the library puts before a variable that has a dimension's name but is not its coordinates.
 NO_COORDINATE = "_nc4_non_coord_"
-_INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
+_INT = _native.Datatype.integer(4, signed=True)
 
 
 class NetcdfGroup(Netcdf4Names, TypeDefinitions, NewGroup):

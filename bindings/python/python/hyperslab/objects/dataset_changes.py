@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import Error, InvalidInputError, InvalidTypeError
 from ..values import compounds, dtype_encoding, indexing_keys
 from . import scales, stored_references
@@ -33,8 +34,8 @@ class DatasetChanges(ValueChanges, StoredProperties):
     def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
         return self._changes.lock
 
-    def _stored_datatype(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._about["datatype"]
+    def _stored_datatype(self) -> _native.Datatype:
+        found: _native.Datatype = self._about["datatype"]
         return found
 
     def _check_resizable(self) -> None:
@@ -115,7 +116,7 @@ class DatasetChanges(ValueChanges, StoredProperties):
         key, names = compounds.selected(key)
         datatype = _writable(about["datatype"])
         selected = indexing_keys.select(key, tuple(about["shape"]))
-        inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
+        inner = tuple(datatype.shape) if datatype.class_name == "array" else ()
         heap = stored_references.values_of(self)
         parts: compounds.Parts = None
         try:
@@ -129,7 +130,7 @@ class DatasetChanges(ValueChanges, StoredProperties):
             if error.file is None:
                 error.file, error.object = self._changes.path, self.name
             raise
-        size = int(datatype["size"])
+        size = datatype.size
         # A wrong shape is found before anything is stored.
         fitted = broadcast(data, selected.shape, inner, values)
         if 0 in selected.box or 0 in selected.shape:
@@ -137,7 +138,7 @@ class DatasetChanges(ValueChanges, StoredProperties):
         if None in (about.get("maxshape") or ()):
             self._lengthen(tuple(about["shape"]))
         is_box = selected.mask is None and all(isinstance(axis, tuple) and axis[2] == 1 for axis in selected.axes)
-        if is_box and datatype["class"] in _PLAIN:
+        if is_box and datatype.class_name in _PLAIN:
             number = self._own_number()
             box = [int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box], fitted.tobytes()
             self._changes.make(lambda editor: editor.write(number, *box))
@@ -191,10 +192,10 @@ class DatasetChanges(ValueChanges, StoredProperties):
 _PLAIN = ("integer", "float", "enum")
 
 
-def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
+def _writable(datatype: _native.Datatype) -> _native.Datatype:
     """The datatype as values are encoded for it."""
-    if datatype["class"] == "bitfield":
-        return {"class": "integer", "size": datatype["size"], "signed": False, "order": datatype["order"]}
+    if datatype.class_name == "bitfield":
+        return _native.Datatype.integer(datatype.size, signed=False, order=datatype.order)
     return datatype
 
 

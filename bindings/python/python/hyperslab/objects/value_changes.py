@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..values import dtype_encoding
 
@@ -28,7 +29,7 @@ class ValueChanges:
         def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
             """Held while the shape and the values are changed together."""
 
-        def _stored_datatype(self) -> dict[str, Any]:
+        def _stored_datatype(self) -> _native.Datatype:
             """The datatype of an element."""
 
         def _check_resizable(self) -> None:
@@ -93,10 +94,10 @@ class ValueChanges:
     def _extent_of(self, values: Any, shape: tuple[int, ...], axis: int) -> int:
         """The extent of values that are appended. A single row is not repeated along a dimension that it lacks."""
         datatype = self._stored_datatype()
-        if not isinstance(values, np.ndarray) and datatype["class"] in ("compound", "sequence") and axis == 0:
+        if not isinstance(values, np.ndarray) and datatype.class_name in ("compound", "sequence") and axis == 0:
             return len(values)  # numpy takes a tuple of fields for a dimension
         given = np.shape(values)
-        given = given[: len(given) - (len(datatype["shape"]) if datatype["class"] == "array" else 0)]
+        given = given[: len(given) - (len(datatype.shape) if datatype.class_name == "array" else 0)]
         if len(given) != len(shape) or given[:axis] + given[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
             hint = f"give rows of shape {shape[1:]}" if axis == 0 else "their other extents are those of the dataset"
             message = f"values of shape {given} appended to shape {shape} along axis {axis}: {hint}"

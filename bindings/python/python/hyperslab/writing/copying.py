@@ -70,7 +70,7 @@ def _copied_dataset(source: Any, target: Target, path: str) -> Any:
         if about["shape"] is not None and source.size:
             made[()] = source[()]
         return made
-    rows = max(_SLAB_BYTES // max(math.prod(shape[1:]) * about["datatype"]["size"], 1), 1)
+    rows = max(_SLAB_BYTES // max(math.prod(shape[1:]) * about["datatype"].size, 1), 1)
     for first in range(0, shape[0], rows):
         made[first : first + rows] = source[first : first + rows]
     return made

@@ -40,8 +40,8 @@ class WriterAttributes:
     def heap(self) -> list[bytes]:
         return []
 
-    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
-        if datatype["class"] == "reference" and datatype["kind"] == "object" and shape is not None:
+    def set(self, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
+        if datatype.class_name == "reference" and datatype.reference_kind == "object" and shape is not None:
             targets = [heap[number - 1].decode() if number else None for number in np.frombuffer(raw, "<u8").tolist()]
             self.writer.set_references(self.path, name, shape, targets)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import _native, dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..base.type_aliases import Elements
 from ..objects import filters, reading
@@ -30,20 +30,20 @@ class NewDataset(ValueChanges):
     _attributes: Callable[[Any, str], Attributes] = staticmethod(new_attributes)
 
     def __init__(
-        self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: dict[str, Any], chunks: tuple[int, ...] | None, fill: Any = None
+        self, writer: Any, path: str, shape: tuple[int, ...] | None, datatype: _native.Datatype, chunks: tuple[int, ...] | None, fill: Any = None
     ) -> None:
         self._writer, self._path, self._datatype = writer, path, datatype
         #: Whether a chunk shape was given or chosen, what masked values become, and the dtype of times that are stored as counts.
         self._chunks, self._fill = chunks, fill
         self._times: np.dtype[Any] | None = None
-        self._known: dict[str, Any] | None = None
+        self._known: _native.Datatype | None = None
 
     def _about(self) -> dict[str, Any]:
         about: dict[str, Any] = self._writer.describe(self._path)
         return about
 
     @property
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> _native.Datatype:
         """The stored datatype, which never changes."""
         if self._known is None:
             self._known = self._about()["datatype"]
@@ -121,7 +121,7 @@ class NewDataset(ValueChanges):
     def fillvalue(self) -> Elements:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         about = self._about()
-        raw = np.frombuffer(about["fill"] or bytes(about["datatype"]["size"]), np.uint8).copy()
+        raw = np.frombuffer(about["fill"] or bytes(about["datatype"].size), np.uint8).copy()
         return reading.convert(raw, about["datatype"], (), about["fill_heap"], self._writer)[()]
 
     @property
@@ -145,7 +145,7 @@ class NewDataset(ValueChanges):
     def _exclusive(self) -> contextlib.AbstractContextManager[Any]:
         return contextlib.nullcontext()
 
-    def _stored_datatype(self) -> dict[str, Any]:
+    def _stored_datatype(self) -> _native.Datatype:
         return self._datatype
 
     def _check_resizable(self) -> None:
@@ -164,7 +164,7 @@ class NewDataset(ValueChanges):
         if self._times is not None:
             values = times.counts(values, self._times)
         selected = indexing_keys.select(key, self.shape)
-        inner = tuple(self._datatype["shape"]) if self._datatype["class"] == "array" else ()
+        inner = tuple(self._datatype.shape) if self._datatype.class_name == "array" else ()
         heap: list[bytes] = []
         if self._fill is not None and np.ma.is_masked(values):
             values = dtype_encoding.filled(values, self._fill, self._datatype)
@@ -190,7 +190,7 @@ class NewDataset(ValueChanges):
                 [n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in zip(selected.box, selected.pick, strict=True)]
                 + list(inner)
             )
-        for piece in indexing_keys.pieces(selected, int(self._datatype["size"])):
+        for piece in indexing_keys.pieces(selected, self._datatype.size):
             part = dtype_encoding.contiguous(data[piece.values])
             self._writer.write(self._path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
@@ -218,7 +218,7 @@ class NewDataset(ValueChanges):
 
     def _read(self, start: list[int], count: list[int]) -> np.ndarray[Any, Any]:
         datatype = self._described
-        raw = np.empty(math.prod(count) * datatype["size"], np.uint8)
+        raw = np.empty(math.prod(count) * datatype.size, np.uint8)
         heap = self._writer.read_into(self._path, start, count, raw.ctypes.data, raw.nbytes)
         return reading.convert(raw, datatype, tuple(count), heap, self._writer)
 
@@ -243,7 +243,7 @@ class NewDataset(ValueChanges):
         Example:
             >>> d.asstr()[0]
         """
-        if self._described["class"] not in ("string", "variable string"):
+        if self._described.class_name not in ("string", "variable string"):
             raise InvalidTypeError(f"{self.name} holds {dtypes.describe(self._described)}, not strings")
         return TextView(self, encoding, errors)
 

@@ -9,6 +9,7 @@ import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .. import _native
 from ..dtypes import is_plain
 from ..objects.dataset import Dataset
 from .opening import OpenedFile
@@ -28,7 +29,7 @@ class HyperslabArray(BackendArray):
 
     __slots__ = ("_datatype", "_path", "_store", "dtype", "shape")
 
-    def __init__(self, store: Store, path: str, datatype: dict[str, Any], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    def __init__(self, store: Store, path: str, datatype: _native.Datatype, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self._store, self._path, self._datatype = store, path, datatype
         self.dtype, self.shape = dtype, shape
 
@@ -68,9 +69,9 @@ def array_of(dataset: Dataset, key: list[Any]) -> np.ndarray[Any, Any]:
     return np.asarray(whole[first])
 
 
-def converted(values: np.ndarray[Any, Any], datatype: dict[str, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def converted(values: np.ndarray[Any, Any], datatype: _native.Datatype, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """Values as a variable of xarray has them: text decoded, numbers of netCDF-3 in native byte order."""
-    if datatype["class"] == "variable string":
+    if datatype.class_name == "variable string":
         out = np.empty(values.shape, dtype=object)
         out.reshape(-1)[:] = [value.decode("utf-8", "surrogateescape") for value in values.reshape(-1)]
         return out

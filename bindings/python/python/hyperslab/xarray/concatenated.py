@@ -12,6 +12,7 @@ import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .. import _native
 from .array import array_of, converted, forward_key, full_points
 from .point_reading import read_points
 
@@ -41,7 +42,7 @@ class ConcatenatedArray(BackendArray):
     __slots__ = ("_axis", "_bounds", "_datatype", "_name", "_store", "dtype", "shape")
 
     def __init__(
-        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any], datatype: dict[str, Any]
+        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: np.dtype[Any], datatype: _native.Datatype
     ) -> None:
         """An array of the datasets that `store` has of a variable.
 

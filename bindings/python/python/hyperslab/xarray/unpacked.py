@@ -10,6 +10,7 @@ from xarray import Variable
 from xarray.conventions import decode_cf_variable
 from xarray.core import indexing
 
+from .. import _native
 from ..dtypes import is_plain
 from .array import HyperslabArray, Store, forward_key
 
@@ -44,7 +45,7 @@ class UnpackedArray(HyperslabArray):
 
     __slots__ = ("_unpacking",)
 
-    def __init__(self, store: Store, path: str, datatype: dict[str, Any], shape: tuple[int, ...], unpacking: Unpacking) -> None:
+    def __init__(self, store: Store, path: str, datatype: _native.Datatype, shape: tuple[int, ...], unpacking: Unpacking) -> None:
         super().__init__(store, path, datatype, np.dtype("f8" if unpacking.is_double else "f4"), shape)
         self._unpacking = unpacking
 
@@ -69,7 +70,7 @@ def _shape_of(key: list[Any], shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else len(along) for along, extent in kept)
 
 
-def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: dict[str, Any], wanted: bool | Mapping[str, bool]) -> Variable:
+def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: _native.Datatype, wanted: bool | Mapping[str, bool]) -> Variable:
     """The variable as xarray decodes it, but unpacked while it is read; `variable` itself if xarray is to decode it: times, unsigned
     numbers, factors of other types than the result.
 
@@ -104,10 +105,10 @@ def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: d
     return Variable(variable.dims, indexing.LazilyIndexedArray(data), decoded.attrs, decoded.encoding)
 
 
-def _is_unpacked_by_core(datatype: dict[str, Any]) -> bool:
+def _is_unpacked_by_core(datatype: _native.Datatype) -> bool:
     """Whether the core unpacks numbers as they are stored: plain ones in the byte order of this machine. Variables of netCDF-3 show
     a native dtype, although their numbers are stored big-endian."""
-    return datatype["class"] in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype['order']}i8").isnative
+    return datatype.class_name in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype.order}i8").isnative
 
 
 def _is_exact(factor: Any, dtype: np.dtype[Any]) -> bool:
