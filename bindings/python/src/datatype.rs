@@ -3,9 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use hyperslab::{
-    ByteOrder, CharacterSet, Datatype as Core, EnumMember, Error, FloatFormat, FloatLayout as CoreLayout, Mantissa, Member, StringPadding, TimeEncoding,
-};
+use hyperslab::{ByteOrder, CharacterSet, Datatype as Core, EnumMember, Error, FloatFormat, FloatLayout as CoreLayout, Member, StringPadding, TimeEncoding};
 use pyo3::exceptions::PyAttributeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -13,6 +11,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyString, PyTuple, PyType};
 
 use crate::error::raise;
+use crate::float_layout::FloatLayout;
 use crate::reference;
 
 /// How one element is stored: the class, the size and what else the class has. Copies share the members of compounds and
@@ -37,9 +36,6 @@ impl From<&Core> for Datatype {
         core.clone().into()
     }
 }
-
-/// Arguments of the constructor of a class, by name.
-type Arguments<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
 
 impl Datatype {
     /// The core's datatype.
@@ -71,70 +67,38 @@ impl Datatype {
         PyAttributeError::new_err(format!("a datatype of class {} has no attribute {name:?}", self.class(py)))
     }
 
-    /// What the constructor of this class takes to make an equal datatype.
-    fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Arguments<'py>> {
-        let mut arguments = Arguments::new();
-        let mut add = |name: &'static str, value: PyResult<Bound<'py, PyAny>>| value.map(|value| arguments.push((name, value)));
-        let size = self.core.size().into_pyobject(py)?.into_any();
+    /// The attributes from which the constructor of this class makes an equal datatype, in the order of its arguments.
+    fn parts(&self) -> &'static [&'static str] {
         match &self.core {
-            Core::Integer { signed, order, bit_offset, bit_precision, .. } => {
-                add("size", Ok(size))?;
-                add("signed", Ok(signed.into_pyobject(py)?.to_owned().into_any()))?;
-                add("order", Ok(order_name(py, *order).clone().into_any()))?;
-                add("bit_offset", Ok(bit_offset.into_pyobject(py)?.into_any()))?;
-                add("bit_precision", Ok(bit_precision.into_pyobject(py)?.into_any()))?;
-            }
-            Core::Float { order, format, .. } => {
-                add("size", Ok(size))?;
-                add("order", Ok(order_name(py, *order).clone().into_any()))?;
-                add(
-                    "layout",
-                    match format {
-                        FloatFormat::Custom(layout) => Bound::new(py, FloatLayout::from(layout)).map(Bound::into_any),
-                        FloatFormat::Ieee => Ok(py.None().into_bound(py)),
-                    },
-                )?;
-            }
-            Core::FixedString { padding, character_set, .. } | Core::VariableString { padding, character_set, .. } => {
-                add("size", Ok(size))?;
-                add("padding", Ok(PyString::new(py, padding.name()).into_any()))?;
-                add("utf8", Ok((*character_set == CharacterSet::Utf8).into_pyobject(py)?.to_owned().into_any()))?;
-            }
-            Core::Bitfield { order, .. } | Core::Time { order, .. } => {
-                add("size", Ok(size))?;
-                add("order", Ok(order_name(py, *order).clone().into_any()))?;
-            }
-            Core::Opaque { tag, .. } => {
-                add("size", Ok(size))?;
-                add("tag", Ok(PyString::new(py, tag).into_any()))?;
-            }
-            Core::Compound { .. } => {
-                add("size", Ok(size))?;
-                add("fields", self.fields(py).map(|fields| fields.clone().into_any()))?;
-            }
-            Core::Reference { kind, .. } => {
-                add("kind", Ok(PyString::new(py, reference::name(*kind)).into_any()))?;
-                add("size", Ok(size))?;
-            }
-            Core::Enum { .. } => {
-                add("base", self.base(py).map(|base| base.clone().into_any()))?;
-                add("values", self.values(py).map(|values| values.clone().into_any()))?;
-            }
-            Core::Sequence { .. } => {
-                add("base", self.base(py).map(|base| base.clone().into_any()))?;
-                add("size", Ok(size))?;
-            }
-            Core::Array { .. } => {
-                add("base", self.base(py).map(|base| base.clone().into_any()))?;
-                add("shape", self.shape(py).map(Bound::into_any))?;
-            }
-            Core::Unsupported { class, .. } => {
-                add("size", Ok(size))?;
-                add("name", Ok(PyString::new(py, class).into_any()))?;
-            }
+            Core::Integer { .. } => &["size", "signed", "order", "bit_offset", "bit_precision"],
+            Core::Float { format: FloatFormat::Custom(_), .. } => &["size", "order", "layout"],
+            Core::Float { .. } | Core::Bitfield { .. } | Core::Time { .. } => &["size", "order"],
+            Core::FixedString { .. } | Core::VariableString { .. } => &["size", "padding", "utf8"],
+            Core::Opaque { .. } => &["size", "tag"],
+            Core::Compound { .. } => &["size", "fields"],
+            Core::Reference { .. } => &["reference_kind", "size"],
+            Core::Enum { .. } => &["base", "values"],
+            Core::Sequence { .. } => &["base", "size"],
+            Core::Array { .. } => &["base", "shape"],
+            Core::Unsupported { .. } => &["size", "name"],
         }
-        Ok(arguments)
     }
+
+    /// The name of the constructor of this class.
+    fn constructor(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.class(py).to_str()?.replace(' ', "_"))
+    }
+}
+
+/// The values of attributes.
+pub(crate) fn values_of<'py>(object: &Bound<'py, PyAny>, names: &[&str]) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(object.py(), names.iter().map(|name| object.getattr(*name)).collect::<PyResult<Vec<_>>>()?)
+}
+
+/// A call with the values of attributes as arguments of the same names.
+pub(crate) fn call_with(object: &Bound<'_, PyAny>, function: &str, names: &[&str]) -> PyResult<String> {
+    let argument = |name: &&str| Ok(format!("{name}={}", object.getattr(*name)?.repr()?));
+    Ok(format!("{function}({})", names.iter().map(argument).collect::<PyResult<Vec<_>>>()?.join(", ")))
 }
 
 /// The name of a byte order in Python.
@@ -326,8 +290,8 @@ impl Datatype {
 
     /// A reference of kind `object`, `region` or `standard`.
     #[staticmethod]
-    fn reference(py: Python<'_>, kind: &str, size: u64) -> PyResult<Self> {
-        Ok(Core::Reference { size, kind: reference::kind(py, kind)? }.into())
+    fn reference(py: Python<'_>, reference_kind: &str, size: u64) -> PyResult<Self> {
+        Ok(Core::Reference { size, kind: reference::kind(py, reference_kind)? }.into())
     }
 
     /// An enumeration: an integer, and name and value of each member.
@@ -546,14 +510,17 @@ impl Datatype {
     }
 
     /// The names of the constructor's arguments that differ from those of another datatype; `class` of another class.
-    fn differences(&self, py: Python<'_>, other: &Self) -> PyResult<Vec<&'static str>> {
-        if std::mem::discriminant(&self.core) != std::mem::discriminant(&other.core) {
+    fn differences(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<Vec<&'static str>> {
+        let (mine, theirs) = (slf.get(), other.get());
+        if std::mem::discriminant(&mine.core) != std::mem::discriminant(&theirs.core) {
             return Ok(vec!["class"]);
         }
+        // An IEEE float has a layout, too, which its constructor does not need.
+        let parts = if mine.parts().len() < theirs.parts().len() { theirs.parts() } else { mine.parts() };
         let mut differing = Vec::new();
-        for ((name, mine), (_, theirs)) in self.arguments(py)?.into_iter().zip(other.arguments(py)?) {
-            if mine.ne(theirs)? {
-                differing.push(name);
+        for part in parts {
+            if slf.getattr(*part)?.ne(other.getattr(*part)?)? {
+                differing.push(*part);
             }
         }
         Ok(differing)
@@ -570,114 +537,13 @@ impl Datatype {
         hasher.finish()
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let arguments = self.arguments(py)?.into_iter().map(|(name, value)| Ok(format!("{name}={}", value.repr()?))).collect::<PyResult<Vec<_>>>()?;
-        Ok(format!("Datatype.{}({})", self.class(py).to_str()?.replace(' ', "_"), arguments.join(", ")))
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let datatype = slf.get();
+        call_with(slf, &format!("Datatype.{}", datatype.constructor(slf.py())?), datatype.parts())
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let py = slf.py();
-        let constructor = slf.get_type().getattr(slf.get().class(py).to_str()?.replace(' ', "_"))?;
-        Ok((constructor, PyTuple::new(py, slf.get().arguments(py)?.into_iter().map(|(_, value)| value))?))
-    }
-}
-
-/// Where the parts of a floating-point number are, in bits.
-#[pyclass(frozen, eq, hash, get_all, module = "hyperslab._native")]
-#[derive(PartialEq, Hash)]
-pub(crate) struct FloatLayout {
-    /// Position of the lowest significant bit.
-    bit_offset: u16,
-    /// Number of significant bits.
-    bit_precision: u16,
-    /// Position of the sign.
-    sign_location: u8,
-    /// Lowest bit of the exponent.
-    exponent_location: u8,
-    /// Bits of the exponent.
-    exponent_size: u8,
-    /// Lowest bit of the mantissa.
-    mantissa_location: u8,
-    /// Bits of the mantissa.
-    mantissa_size: u8,
-    /// What is subtracted from the stored exponent.
-    exponent_bias: u32,
-    /// How the leading bit of the mantissa is kept: `as_stored`, `always_set` or `implied`.
-    mantissa: String,
-}
-
-impl From<&CoreLayout> for FloatLayout {
-    fn from(layout: &CoreLayout) -> Self {
-        let CoreLayout {
-            bit_offset,
-            bit_precision,
-            sign_location,
-            exponent_location,
-            exponent_size,
-            mantissa_location,
-            mantissa_size,
-            exponent_bias,
-            mantissa,
-        } = *layout;
-        let mantissa = mantissa.name().to_owned();
-        Self { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa }
-    }
-}
-
-impl FloatLayout {
-    fn core(&self, py: Python<'_>) -> PyResult<CoreLayout> {
-        let Self { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. } = *self;
-        let known = [Mantissa::AsStored, Mantissa::AlwaysSet, Mantissa::Implied];
-        let mantissa = known.into_iter().find(|known| known.name() == self.mantissa);
-        let mantissa = mantissa.ok_or_else(|| invalid(py, format!("unknown mantissa {:?}; expected one of {:?}", self.mantissa, known.map(Mantissa::name))))?;
-        Ok(CoreLayout { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa })
-    }
-}
-
-#[pymethods]
-impl FloatLayout {
-    #[new]
-    #[expect(clippy::too_many_arguments, reason = "one for each number of HDF5's description of a float")]
-    fn new(
-        bit_offset: u16,
-        bit_precision: u16,
-        sign_location: u8,
-        exponent_location: u8,
-        exponent_size: u8,
-        mantissa_location: u8,
-        mantissa_size: u8,
-        exponent_bias: u32,
-        mantissa: String,
-    ) -> Self {
-        Self { bit_offset, bit_precision, sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, mantissa }
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "FloatLayout(bit_offset={}, bit_precision={}, sign_location={}, exponent_location={}, exponent_size={}, mantissa_location={}, mantissa_size={}, exponent_bias={}, mantissa='{}')",
-            self.bit_offset,
-            self.bit_precision,
-            self.sign_location,
-            self.exponent_location,
-            self.exponent_size,
-            self.mantissa_location,
-            self.mantissa_size,
-            self.exponent_bias,
-            self.mantissa
-        )
-    }
-
-    fn __getnewargs__(&self) -> (u16, u16, u8, u8, u8, u8, u8, u32, &str) {
-        (
-            self.bit_offset,
-            self.bit_precision,
-            self.sign_location,
-            self.exponent_location,
-            self.exponent_size,
-            self.mantissa_location,
-            self.mantissa_size,
-            self.exponent_bias,
-            &self.mantissa,
-        )
+        let datatype = slf.get();
+        Ok((slf.get_type().getattr(datatype.constructor(slf.py())?)?, values_of(slf, datatype.parts())?))
     }
 }
