@@ -1,10 +1,11 @@
 //! Back: reads back what has been written so far to a file that is not complete.
 
 use hyperslab::write::{DatasetDefinition, FileWriter, Link, ObjectKind};
-use hyperslab::{Dataspace, Datatype, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
+use hyperslab::{Dataspace, ErrorKind, HyperslabAxis, Result, StoredSelection, VirtualMapping};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::datatype::Datatype;
 use crate::describe;
 use crate::heap::Heap;
 use crate::results::object::{Member, ObjectInfo, ReferenceTarget, shape_of};
@@ -65,7 +66,7 @@ pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
 /// An object of a file that is being written.
 pub(crate) enum Written {
     Group,
-    Datatype(Datatype),
+    Datatype(hyperslab::Datatype),
     Dataset { definition: DatasetDefinition, is_virtual: bool },
 }
 
@@ -92,7 +93,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, written: &Written) -> PyResult<Boun
     let kind = match written {
         Written::Group => "group",
         Written::Datatype(datatype) => {
-            dict.set_item("datatype", describe::datatype(py, datatype)?)?;
+            dict.set_item("datatype", Datatype::from(datatype))?;
             "datatype"
         }
         Written::Dataset { definition, is_virtual } => {
@@ -107,7 +108,7 @@ pub(crate) fn describe<'py>(py: Python<'py>, written: &Written) -> PyResult<Boun
 }
 
 fn describe_dataset(py: Python<'_>, dict: &Bound<'_, PyDict>, found: &DatasetDefinition) -> PyResult<()> {
-    dict.set_item("datatype", describe::datatype(py, &found.datatype)?)?;
+    dict.set_item("datatype", Datatype::from(&found.datatype))?;
     dict.set_item("shape", shape_of(&found.dataspace))?;
     if let Dataspace::Simple { max_shape, .. } = &found.dataspace {
         dict.set_item("maxshape", max_shape.clone())?;

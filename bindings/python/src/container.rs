@@ -9,10 +9,10 @@ use hyperslab::storage::{StorageOptions, is_address};
 use hyperslab::write::{Commit, Definitions, Existing, Fragment, LibraryVersion, Region, Repacking, WriteMode, WritePlan as CorePlan};
 use hyperslab::{Cancellation, Elements, Error, SessionOptions, new_session};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::dataset_definition::{DatasetDefinition, PyFilter};
-use crate::definition::datatype;
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
@@ -141,8 +141,8 @@ impl WritePlan {
     }
 
     /// Commits a datatype of the plan.
-    fn define_datatype(&self, py: Python<'_>, path: &str, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+    fn define_datatype(&self, py: Python<'_>, path: &str, datatype: &Datatype) -> PyResult<()> {
+        let datatype = datatype.core();
         self.define(py, |definitions| definitions.create_datatype(path, &datatype))
     }
 
@@ -154,11 +154,11 @@ impl WritePlan {
         path: &str,
         name: &str,
         shape: Option<Vec<u64>>,
-        datatype: &Bound<'_, PyDict>,
+        datatype: &Datatype,
         value: Vec<u8>,
         heap: Vec<Vec<u8>>,
     ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+        let datatype = datatype.core();
         self.define(py, |definitions| definitions.set_attribute(path, name, &attribute(shape, datatype, value, heap)?))
     }
 

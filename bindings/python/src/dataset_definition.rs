@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::back::{self, Written};
-use crate::definition::datatype;
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::writer::heap_of;
 
@@ -41,7 +41,7 @@ impl DatasetDefinition {
     #[expect(clippy::too_many_arguments, reason = "one for each keyword of create_dataset")]
     fn new(
         py: Python<'_>,
-        datatype: &Bound<'_, PyDict>,
+        datatype: &Datatype,
         shape: Option<Vec<u64>>,
         maxshape: Option<Vec<Option<u64>>>,
         chunks: Option<Vec<u64>>,
@@ -50,7 +50,7 @@ impl DatasetDefinition {
         committed: Option<String>,
         fill_time: Option<String>,
     ) -> PyResult<Self> {
-        let datatype = self::datatype(datatype)?;
+        let datatype = datatype.core();
         let filters = filters.into_iter().map(|(id, name, optional, parameters)| Filter { id, name, optional, parameters });
         let (fill_value, heap) = fill.map_or((None, Vec::new()), |(bytes, heap)| (Some(bytes), heap));
         let made = || {

@@ -7,7 +7,7 @@ use hyperslab::{Cancellation, EachRead, Result};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyList, PyTuple};
 
-use crate::describe;
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::wait::{Begun, caught, wait};
@@ -60,7 +60,7 @@ fn outcomes<'py>(py: Python<'py>, outcomes: Vec<Result<EachRead>>) -> PyResult<B
     let items = outcomes.into_iter().map(|outcome| match outcome {
         Ok(EachRead::Values { dataset, bytes }) => {
             let shape = PyTuple::new(py, dataset.dataspace.shape())?;
-            let datatype = describe::datatype(py, &dataset.datatype)?;
+            let datatype = Datatype::from(&dataset.datatype);
             (datatype, shape, PyByteArray::new(py, &bytes)).into_pyobject(py).map(Bound::into_any)
         }
         Ok(EachRead::Open(file)) => Bound::new(py, File(file)).map(Bound::into_any),

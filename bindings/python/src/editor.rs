@@ -7,11 +7,11 @@ use hyperslab::edit::{NewDataset, NewStorage};
 use hyperslab::write::Region;
 use hyperslab::{Cancellation, Error, Found, HeapObjects, LinkTarget, ObjectId, Result, edit, write};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::back;
 use crate::dataset_definition::DatasetDefinition;
-use crate::definition::datatype;
+use crate::datatype::Datatype;
 use crate::file::File;
 use crate::session::Session;
 use crate::wait::{run, wait_writing};
@@ -72,8 +72,8 @@ impl Editor {
     }
 
     /// Stores the values of `heap`, which elements of variable length point at by their numbers. Returns the elements for `write`.
-    fn store_values<'py>(&self, py: Python<'py>, datatype: &Bound<'py, PyDict>, values: Vec<u8>, heap: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
-        let datatype = self::datatype(datatype)?;
+    fn store_values<'py>(&self, py: Python<'py>, datatype: &Datatype, values: Vec<u8>, heap: Vec<Vec<u8>>) -> PyResult<Bound<'py, PyBytes>> {
+        let datatype = datatype.core();
         let stored = self.with(py, move |editor| editor.store_values(&attribute(None, datatype, values, heap)?.value))?;
         Ok(PyBytes::new(py, &stored))
     }
@@ -87,11 +87,11 @@ impl Editor {
         number: u64,
         name: String,
         shape: Option<Vec<u64>>,
-        datatype: &Bound<'_, PyDict>,
+        datatype: &Datatype,
         value: Vec<u8>,
         heap: Vec<Vec<u8>>,
     ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+        let datatype = datatype.core();
         self.with(py, move |editor| {
             let value = attribute(shape, datatype, value, heap)?;
             editor.set_attribute(ObjectId(number), &name, &value.dataspace, &value.value)
@@ -135,8 +135,8 @@ impl Editor {
     }
 
     /// Commits a datatype under this name.
-    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Datatype) -> PyResult<()> {
+        let datatype = datatype.core();
         self.with(py, move |editor| editor.create_datatype(&path, &datatype).map(drop))
     }
 

@@ -6,6 +6,7 @@ use hyperslab::{Axis, Cancellation, Error, Object, ObjectId, Pick, Picked, Refer
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::ranges::OpenedBy;
@@ -187,7 +188,7 @@ impl File {
         let dict = PyDict::new(py);
         let kind = match (found, dataset) {
             (Ok(Object::Datatype(datatype)), _) => {
-                dict.set_item("datatype", describe::datatype(py, &datatype)?)?;
+                dict.set_item("datatype", Datatype::from(&*datatype))?;
                 "datatype"
             }
             (Ok(_), Some(dataset)) => {

@@ -1,16 +1,16 @@
 //! Foreign: Python objects with a shape, a dtype and `__getitem__` as arrays of a file.
 
 use hyperslab::foreign::ForeignArray;
-use hyperslab::{Datatype, Error, Result};
+use hyperslab::{Error, Result};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
-use crate::definition;
+use crate::datatype::Datatype;
 
 /// An array whose blocks a Python function reads: `read(start, count) -> bytes`.
 pub(crate) struct PythonArray {
     name: String,
-    datatype: Datatype,
+    datatype: hyperslab::Datatype,
     shape: Vec<u64>,
     block_shape: Vec<u64>,
     null_value: Option<Vec<u8>>,
@@ -20,11 +20,11 @@ pub(crate) struct PythonArray {
 
 /// Name, datatype, shape, shape of a block, the value that stands for null, the function that reads a block, and a number that
 /// distinguishes it from other arrays of its file.
-pub(crate) type Described<'py> = (String, Bound<'py, PyDict>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>, u32);
+pub(crate) type Described<'py> = (String, PyRef<'py, Datatype>, Vec<u64>, Vec<u64>, Option<Vec<u8>>, Py<PyAny>, u32);
 
 impl PythonArray {
     pub(crate) fn new((name, datatype, shape, block_shape, null_value, read, origin): Described<'_>) -> PyResult<Self> {
-        Ok(Self { name, datatype: definition::datatype(&datatype)?, shape, block_shape, null_value, read, origin })
+        Ok(Self { name, datatype: datatype.core(), shape, block_shape, null_value, read, origin })
     }
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -32,7 +32,7 @@ impl PythonArray {
 }
 
 impl ForeignArray for PythonArray {
-    fn datatype(&self) -> &Datatype {
+    fn datatype(&self) -> &hyperslab::Datatype {
         &self.datatype
     }
     fn shape(&self) -> &[u64] {

@@ -4,7 +4,7 @@ use hyperslab::{Cancellation, Object, ObjectId};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
-use crate::describe;
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::results::object::{AttributeValue, Gathered, shape_of};
@@ -25,7 +25,7 @@ fn described(py: Python<'_>, group: hyperslab::Gathered, attributes: &[String]) 
     let (kind, datatype, shape) = match &group.object {
         Object::Group => ("group", None, None),
         Object::Datatype(_) => ("datatype", None, None),
-        Object::Dataset(dataset) => ("dataset", Some(describe::datatype(py, &dataset.datatype)?.unbind()), shape_of(&dataset.dataspace)),
+        Object::Dataset(dataset) => ("dataset", Some(Py::new(py, Datatype::from(&dataset.datatype))?), shape_of(&dataset.dataspace)),
     };
     let mut found = Vec::new();
     for name in attributes {

@@ -1,21 +1,21 @@
-//! hyperslab._native: the part of the core that the Python package needs. Objects are described as plain dictionaries; numpy
-//! arrays, the display of trees and the interfaces of tables are made in Python.
+//! hyperslab._native: the part of the core that the Python package needs. Objects are described as plain dictionaries, and
+//! datatypes by objects of a class; numpy arrays, the display of trees and the interfaces of tables are made in Python.
 
 mod back;
 mod check;
 mod container;
 mod dataset_definition;
 mod dataset_reader;
+mod datatype;
 mod decoder;
-mod definition;
 mod describe;
-mod described_types;
 mod each;
 mod editor;
 mod error;
 mod exit;
 mod file;
 mod files;
+mod float_layout;
 mod foreign;
 mod gather;
 mod heap;
@@ -105,6 +105,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<session::Session>()?;
     module.add_class::<dataset_definition::DatasetDefinition>()?;
     module.add_class::<dataset_reader::DatasetReader>()?;
+    module.add_class::<datatype::Datatype>()?;
+    module.add_class::<float_layout::FloatLayout>()?;
     module.add_class::<each::EachBatch>()?;
     module.add_class::<file::File>()?;
     module.add_class::<files::Files>()?;

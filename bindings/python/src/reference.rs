@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::error::raise;
 
-/// The kind of reference with this name in a described datatype.
+/// The kind of reference with this name.
 pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
     match name {
         "object" => Ok(ReferenceKind::Object),
@@ -15,7 +15,7 @@ pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
     }
 }
 
-/// The name of a kind of reference in a described datatype.
+/// The name of a kind of reference.
 pub(crate) fn name(kind: ReferenceKind) -> &'static str {
     match kind {
         ReferenceKind::Object => "object",

@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use hyperslab::{Datatype, Object, ObjectId, Walked};
+use hyperslab::{Object, ObjectId, Walked};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::datatype::Datatype;
 use crate::describe;
 use crate::wait::parse;
 
@@ -19,15 +20,13 @@ pub(crate) struct Visit {
     /// Absolute path of the group, with a slash at the end.
     prefix: String,
     visit: Mutex<hyperslab::Visit>,
-    /// The datatype that was described last: objects next to each other often have the same.
-    described: Mutex<Option<(Datatype, Py<PyDict>)>>,
 }
 
 impl Visit {
     /// Begins a visit of the group with this number, whose absolute path is `path`.
     pub(crate) fn new(file: hyperslab::File, group: u64, path: &str) -> Self {
         let visit = Mutex::new(file.visit(ObjectId(group)));
-        Self { file, prefix: format!("{}/", path.trim_end_matches('/')), visit, described: Mutex::new(None) }
+        Self { file, prefix: format!("{}/", path.trim_end_matches('/')), visit }
     }
 }
 
@@ -54,11 +53,11 @@ impl Visit {
                 let dict = PyDict::new(py);
                 let kind = match object {
                     Ok(Object::Dataset(dataset)) => {
-                        describe::dataset_with(py, &dict, &dataset, self.datatype(py, &dataset.datatype)?)?;
+                        describe::dataset(py, &dict, &dataset)?;
                         "dataset"
                     }
                     Ok(Object::Datatype(datatype)) => {
-                        dict.set_item("datatype", describe::datatype(py, &datatype)?)?;
+                        dict.set_item("datatype", Datatype::from(&*datatype))?;
                         "datatype"
                     }
                     Ok(Object::Group) => "group",
@@ -77,17 +76,5 @@ impl Visit {
 impl Visit {
     fn next_batch(&self, py: Python<'_>) -> PyResult<Vec<Walked>> {
         parse(py, || self.visit.lock().unwrap_or_else(PoisonError::into_inner).next_batch())
-    }
-
-    /// The described datatype.
-    fn datatype<'py>(&self, py: Python<'py>, datatype: &Datatype) -> PyResult<Bound<'py, PyDict>> {
-        if let Some((last, described)) = &*self.described.lock().unwrap_or_else(PoisonError::into_inner)
-            && last == datatype
-        {
-            return Ok(described.bind(py).clone());
-        }
-        let described = describe::datatype(py, datatype)?;
-        *self.described.lock().unwrap_or_else(PoisonError::into_inner) = Some((datatype.clone(), described.clone().unbind()));
-        Ok(described)
     }
 }

@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::back;
 use crate::dataset_definition::{DatasetDefinition, dataspace};
-use crate::definition::datatype;
+use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::results::object::{self, Definition, Member, ObjectInfo, ReferenceTarget};
@@ -161,7 +161,7 @@ impl Writer {
     /// What a dataset is, and which part of it may be written.
     fn definition(&self, py: Python<'_>, path: String) -> PyResult<Definition> {
         let (found, region) = self.with(py, move |target| target.definition(&path))?;
-        let datatype = crate::describe::datatype(py, &found.datatype)?.unbind();
+        let datatype = Py::new(py, Datatype::from(&found.datatype))?;
         let region = region.map(|region| (region.start, region.count));
         Ok(Definition { shape: found.dataspace.shape().to_vec(), datatype, chunks: found.chunk_shape, region })
     }
@@ -269,8 +269,8 @@ impl Writer {
     }
 
     /// Commits a datatype under this name.
-    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Bound<'_, PyDict>) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Datatype) -> PyResult<()> {
+        let datatype = datatype.core();
         self.with(py, |target| target.create_datatype(&path, datatype))
     }
 
@@ -295,11 +295,11 @@ impl Writer {
         path: String,
         name: String,
         shape: Option<Vec<u64>>,
-        datatype: &Bound<'_, PyDict>,
+        datatype: &Datatype,
         value: Vec<u8>,
         heap: Vec<Vec<u8>>,
     ) -> PyResult<()> {
-        let datatype = self::datatype(datatype)?;
+        let datatype = datatype.core();
         self.with(py, move |target| target.set_attribute(&path, &name, attribute(shape, datatype, value, heap)?))
     }
 

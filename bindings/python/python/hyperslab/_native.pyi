@@ -1,5 +1,7 @@
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, final, overload
+from typing import Any, Final, Literal, TypeAlias, final, overload
+
+import numpy as np
 
 __version__: str
 #: The formats of files that are read: the values of `File.format`.
@@ -12,12 +14,14 @@ __all__ = [
     "Counters",
     "DatasetDefinition",
     "DatasetReader",
+    "Datatype",
     "Definition",
     "Dereferenced",
     "EachBatch",
     "Editor",
     "File",
     "Files",
+    "FloatLayout",
     "Fused",
     "Gathered",
     "Heap",
@@ -220,13 +224,13 @@ class Session:
     def arrays(
         self,
         name: str,
-        arrays: Sequence[tuple[str, dict[str, Any], Sequence[int], Sequence[int], bytes | None, Callable[[list[int], list[int]], bytes], int]],
+        arrays: Sequence[tuple[str, Datatype, Sequence[int], Sequence[int], bytes | None, Callable[[list[int], list[int]], bytes], int]],
         stamp: tuple[int, int] | None = None,
     ) -> File: ...
 
 @final
 class EachBatch:
-    def outcomes(self) -> list[tuple[dict[str, Any], tuple[int, ...], bytearray] | File | Exception]: ...
+    def outcomes(self) -> list[tuple[Datatype, tuple[int, ...], bytearray] | File | Exception]: ...
 
 @final
 class File:
@@ -384,11 +388,115 @@ class Query:
     def order_statistics(self, variable: str, fractions: Sequence[float]) -> tuple[int, tuple[object, object]]: ...
     def explain(self) -> str: ...
 
+_ClassName: TypeAlias = Literal[
+    "integer",
+    "float",
+    "string",
+    "variable string",
+    "bitfield",
+    "time",
+    "opaque",
+    "compound",
+    "reference",
+    "enum",
+    "sequence",
+    "array",
+    "unsupported",
+]
+
+# How one element is stored. An attribute that the class does not have raises AttributeError.
+@final
+class Datatype:
+    @staticmethod
+    def integer(size: int, signed: bool, order: str = "<", bit_offset: int = 0, bit_precision: int | None = None) -> Datatype: ...
+    @staticmethod
+    def float(size: int, order: str = "<", layout: FloatLayout | None = None) -> Datatype: ...
+    @staticmethod
+    def string(size: int, padding: str = "null_terminated", utf8: bool = False) -> Datatype: ...
+    @staticmethod
+    def variable_string(size: int = 16, padding: str = "null_terminated", utf8: bool = False) -> Datatype: ...
+    @staticmethod
+    def bitfield(size: int, order: str = "<") -> Datatype: ...
+    @staticmethod
+    def time(size: int, order: str = "<") -> Datatype: ...
+    @staticmethod
+    def opaque(size: int, tag: str = "") -> Datatype: ...
+    @staticmethod
+    def compound(size: int, fields: Sequence[tuple[str, int, Datatype]]) -> Datatype: ...
+    @staticmethod
+    def reference(reference_kind: str, size: int) -> Datatype: ...
+    @staticmethod
+    def enum(base: Datatype, values: Sequence[tuple[str, int]]) -> Datatype: ...
+    @staticmethod
+    def sequence(base: Datatype, size: int = 16) -> Datatype: ...
+    @staticmethod
+    def array(base: Datatype, shape: Sequence[int]) -> Datatype: ...
+    @staticmethod
+    def unsupported(size: int, name: str) -> Datatype: ...
+    # Of every class.
+    class_name: Final[_ClassName]
+    size: Final[int]
+    member_count: Final[int]
+    is_boolean: Final[bool]
+    is_nonstandard: Final[bool]
+    is_plain: Final[bool]
+    uses_heap: Final[bool]
+    has_references: Final[bool]
+    has_padded_strings: Final[bool]
+    number_dtype: Final[np.dtype[Any] | None]
+    # Of numbers; `order` also of bitfields and times, the bits only of integers, `layout` only of floats.
+    order: Final[Literal["<", ">"]]
+    signed: Final[bool]
+    bit_offset: Final[int]
+    bit_precision: Final[int]
+    is_ordinary: Final[bool]
+    layout: Final[FloatLayout]
+    # Of text.
+    utf8: Final[bool]
+    padding: Final[Literal["null_terminated", "null_padded", "space_padded"]]
+    # Of opaque bytes, compounds, enumerations, references, unsupported classes.
+    tag: Final[str]
+    fields: Final[tuple[tuple[str, int, Datatype], ...]]
+    values: Final[tuple[tuple[str, int], ...]]
+    reference_kind: Final[Literal["object", "region", "standard"]]
+    name: Final[str]
+    # Of enumerations, sequences and arrays; `shape` only of arrays.
+    base: Final[Datatype]
+    shape: Final[tuple[int, ...]]
+    # Names of the constructor's arguments that differ; `class` if the classes differ.
+    def differences(self, other: Datatype) -> list[str]: ...
+    def __hash__(self) -> int: ...
+
+@final
+class FloatLayout:
+    bit_offset: Final[int]
+    bit_precision: Final[int]
+    sign_location: Final[int]
+    exponent_location: Final[int]
+    exponent_size: Final[int]
+    mantissa_location: Final[int]
+    mantissa_size: Final[int]
+    exponent_bias: Final[int]
+    mantissa: Final[Literal["as_stored", "always_set", "implied"]]
+    def __new__(
+        cls,
+        bit_offset: int,
+        bit_precision: int,
+        sign_location: int,
+        exponent_location: int,
+        exponent_size: int,
+        mantissa_location: int,
+        mantissa_size: int,
+        exponent_bias: int,
+        mantissa: str,
+    ) -> FloatLayout: ...
+    def __hash__(self) -> int: ...
+
 @final
 class DatasetDefinition:
     def __new__(
         cls,
-        datatype: dict[str, Any],
+        datatype: Datatype,
         shape: Sequence[int] | None,
         *,
         maxshape: Sequence[int | None] | None = None,
@@ -407,15 +515,13 @@ class Editor:
     def view_in(self, session: Session) -> File: ...
     def write(self, dataset: int, start: Sequence[int], count: Sequence[int], values: bytes) -> None: ...
     def resize(self, dataset: int, shape: Sequence[int]) -> None: ...
-    def store_values(self, datatype: dict[str, Any], values: bytes, heap: Sequence[bytes]) -> bytes: ...
-    def set_attribute(
-        self, number: int, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: Sequence[bytes] = ...
-    ) -> None: ...
+    def store_values(self, datatype: Datatype, values: bytes, heap: Sequence[bytes]) -> bytes: ...
+    def set_attribute(self, number: int, name: str, shape: Sequence[int] | None, datatype: Datatype, value: bytes, heap: Sequence[bytes] = ...) -> None: ...
     def delete_attribute(self, number: int, name: str) -> None: ...
     def create_group(self, path: str, tracked: bool | None) -> None: ...
     def create_dataset(self, path: str, definition: DatasetDefinition, tracked: bool | None) -> list[int] | None: ...
     def create_virtual(self, path: str, definition: DatasetDefinition, mappings: Sequence[tuple[str, str, Any, Any]]) -> None: ...
-    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
+    def create_datatype(self, path: str, datatype: Datatype) -> None: ...
     def create_link(self, path: str, target: str, file: str | None = None) -> None: ...
     def create_hard_link(self, path: str, number: int) -> None: ...
     def remove(self, path: str) -> list[int]: ...
@@ -451,7 +557,7 @@ class Writer:
     def create_virtual(
         self, path: str, definition: DatasetDefinition, mappings: Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]]
     ) -> None: ...
-    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
+    def create_datatype(self, path: str, datatype: Datatype) -> None: ...
     def look_up(self, path: str) -> ObjectInfo | None: ...
     def path_of(self, number: int) -> str | None: ...
     def members(self, path: str) -> list[Member]: ...
@@ -470,7 +576,7 @@ class Writer:
     def create_link(self, path: str, target: str, file: str | None = None, hard: bool = False) -> None: ...
     def open_dataset(self, path: str, region: tuple[Sequence[int], Sequence[int]] | None = None) -> None: ...
     def is_planned(self, path: str) -> bool: ...
-    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: list[bytes]) -> None: ...
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: Datatype, value: bytes, heap: list[bytes]) -> None: ...
     def set_references(self, path: str, name: str | None, shape: Sequence[int], targets: Sequence[str | None]) -> None: ...
     def attach_scale(self, path: str, dimension: int, scale: str) -> None: ...
     def detach_scale(self, path: str, dimension: int, scale: str) -> None: ...
@@ -521,8 +627,8 @@ class WritePlan:
     def define_group(self, path: str) -> None: ...
     def define_dataset(self, path: str, definition: DatasetDefinition, rows: bool = False, value: tuple[bytes, list[bytes]] | None = None) -> None: ...
     def define_link(self, path: str, target: str, file: str | None = None, hard: bool = False) -> None: ...
-    def define_datatype(self, path: str, datatype: dict[str, Any]) -> None: ...
-    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: dict[str, Any], value: bytes, heap: list[bytes]) -> None: ...
+    def define_datatype(self, path: str, datatype: Datatype) -> None: ...
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: Datatype, value: bytes, heap: list[bytes]) -> None: ...
     def set_references(self, path: str, name: str | None, shape: Sequence[int], targets: Sequence[str | None]) -> None: ...
     def attach_scale(self, path: str, dimension: int, scale: str) -> None: ...
     def task(self, number: int, threads: int | None = None) -> Writer: ...
@@ -534,7 +640,7 @@ class WritePlan:
 @final
 class AttributeValue:
     shape: Final[list[int] | None]
-    datatype: Final[dict[str, Any]]
+    datatype: Final[Datatype]
     data: Final[bytes]
     heap: Final[Heap]
 
@@ -567,7 +673,7 @@ class Counters:
 @final
 class Definition:
     shape: Final[list[int]]
-    datatype: Final[dict[str, Any]]
+    datatype: Final[Datatype]
     chunks: Final[list[int] | None]
     region: Final[tuple[list[int], list[int]] | None]
 
@@ -647,7 +753,7 @@ class ReferenceTarget:
 @final
 class Gathered:
     kind: str
-    datatype: dict[str, Any] | None
+    datatype: Datatype | None
     shape: list[int] | None
     attributes: list[tuple[str, AttributeValue]]
     names: list[str]

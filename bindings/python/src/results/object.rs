@@ -5,9 +5,9 @@ use std::sync::Arc;
 use hyperslab::{Dataspace, Elements, Link, LinkTarget};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
 
-use crate::describe;
+use crate::datatype::Datatype;
 use crate::heap::Heap;
 
 const HARD: &str = "hard";
@@ -121,8 +121,8 @@ impl ObjectInfo {
 pub(crate) struct AttributeValue {
     /// Extent of each dimension; `None` for a null dataspace.
     pub shape: Option<Vec<u64>>,
-    /// The described datatype.
-    pub datatype: Py<PyDict>,
+    /// The datatype.
+    pub datatype: Py<Datatype>,
     /// The elements as stored.
     pub data: Py<PyBytes>,
     /// Variable-length values.
@@ -133,7 +133,7 @@ impl AttributeValue {
     pub fn new(py: Python<'_>, dataspace: &Dataspace, value: &Elements) -> PyResult<Self> {
         Ok(Self {
             shape: shape_of(dataspace),
-            datatype: describe::datatype(py, &value.datatype)?.unbind(),
+            datatype: Py::new(py, Datatype::from(&value.datatype))?,
             data: PyBytes::new(py, &value.bytes).unbind(),
             heap: Py::new(py, Heap(value.heap.clone()))?,
         })
@@ -153,8 +153,8 @@ pub(crate) fn shape_of(dataspace: &Dataspace) -> Option<Vec<u64>> {
 pub(crate) struct Definition {
     /// Extent of each dimension.
     pub shape: Vec<u64>,
-    /// The described datatype.
-    pub datatype: Py<PyDict>,
+    /// The datatype.
+    pub datatype: Py<Datatype>,
     /// Shape of a chunk.
     pub chunks: Option<Vec<u64>>,
     /// Start and count of the part that may be written; `None` if that is all.
@@ -177,8 +177,8 @@ pub(crate) struct ReferenceTarget {
 pub(crate) struct Gathered {
     /// `group`, `dataset` or `datatype`.
     pub kind: &'static str,
-    /// Of datasets: the described datatype.
-    pub datatype: Option<Py<PyDict>>,
+    /// Of datasets: the datatype.
+    pub datatype: Option<Py<Datatype>>,
     /// Of datasets: extent of each dimension; `None` for a null dataspace.
     pub shape: Option<Vec<u64>>,
     /// The attributes that were asked for.

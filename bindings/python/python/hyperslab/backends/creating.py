@@ -86,7 +86,7 @@ class WrittenReader:
     def get_bytes(self, key: Any) -> tuple[AnyArray, tuple[int, ...], _native.Heap]:
         """The bytes of the selected elements, their shape, and what they point at."""
         about = self._node._about
-        shape, size = tuple(about["shape"]), int(about["datatype"]["size"])
+        shape, size = tuple(about["shape"]), int(about["datatype"].size)
         selected = indexing_keys.select(key or (Ellipsis,), shape)
         start, count, inside = ([0] * len(shape), list(shape), ()) if selected.mask is not None else indexing_keys.box_of(selected)
         raw = np.empty(math.prod(count) * size, np.uint8)
@@ -127,7 +127,7 @@ class Definitions:
         """Creates a virtual dataset."""
         self.writer.create_virtual(path, definition, mappings)
 
-    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
+    def create_datatype(self, path: str, datatype: _native.Datatype) -> None:
         """Commits a datatype."""
         self.writer.create_datatype(path, datatype)
 
@@ -152,10 +152,10 @@ class Definitions:
         """Detaches a scale from a dimension of a dataset."""
         self.writer.detach_scale(self.objects.object_path(number), axis, self.objects.object_path(scale))
 
-    def set_attribute(self, number: int, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+    def set_attribute(self, number: int, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
         """Sets an attribute."""
         path = self.objects.object_path(number)
-        if datatype["class"] == "reference" and datatype["kind"] == "object" and shape is not None:
+        if datatype.class_name == "reference" and datatype.reference_kind == "object" and shape is not None:
             targets = [heap[place - 1].decode("utf-8", "surrogateescape") if place else None for place in np.frombuffer(raw, "<u8").tolist()]
             self.writer.set_references(path, name, shape, targets)
         else:
@@ -268,7 +268,7 @@ class Creating(Backend):
                 writer.write(path, start, count, data.ctypes.data, data.nbytes, heap, encoded.steps, parts)
                 return
             rows = encoded.rows(data)
-            for piece in indexing_keys.pieces(encoded.selected, int(encoded.datatype["size"])):
+            for piece in indexing_keys.pieces(encoded.selected, int(encoded.datatype.size)):
                 part = dtype_encoding.contiguous(rows[piece.values])
                 writer.write(path, piece.start, piece.extent, part.ctypes.data, part.nbytes, heap, None, parts, piece.numbers.tolist())
 
@@ -358,18 +358,11 @@ class Creating(Backend):
         raise InvalidTypeError("a file that is being created belongs to this process: pickle what hyperslab.open(path) reads", self.path)
 
 
-def _padded(data: AnyArray, datatype: dict[str, Any]) -> AnyArray:
+def _padded(data: AnyArray, datatype: _native.Datatype) -> AnyArray:
     """Elements whose fixed strings are padded as their datatype wants it."""
-    if not _is_padded(datatype) or not data.size:
+    if not datatype.has_padded_strings or not data.size:
         return data
     raw = np.frombuffer(data.tobytes(), np.uint8).copy()
-    pad(raw, datatype["base"] if datatype["class"] == "array" else datatype)
+    pad(raw, datatype.base if datatype.class_name == "array" else datatype)
     padded: AnyArray = raw.view(data.dtype).reshape(data.shape)
     return padded
-
-
-def _is_padded(datatype: dict[str, Any]) -> bool:
-    """Whether some part of an element is text that numpy does not pad."""
-    if datatype["class"] == "compound":
-        return any(_is_padded(member) for _, _, member in datatype["members"])
-    return (datatype["class"] == "string" and datatype["padding"] != "null_padded") or (datatype["class"] == "array" and _is_padded(datatype["base"]))

@@ -29,10 +29,10 @@ def put(changes: Changes, node: Any, encoded: Encoded) -> None:
     if None in (about.get("maxshape") or ()):
         _lengthen(changes, node, tuple(about["shape"]))
     selected, datatype, data, parts = encoded.selected, encoded.datatype, encoded.data, encoded.parts
-    size = int(datatype["size"])
+    size = int(datatype.size)
     is_box = encoded.is_box and encoded.steps is None
     start, count = ([int(axis[0]) for axis in selected.axes], [int(n) for n in selected.box]) if is_box else ([], [])
-    if is_box and datatype["class"] in _PLAIN:
+    if is_box and datatype.class_name in _PLAIN:
         _store(changes, node, start, count, encoded.fitted().tobytes())
         return
     stored = data.tobytes()

@@ -96,7 +96,7 @@ class PlanWriter:
         self._native.define_dataset(path, definition, rows, value)
         self.note(path, definition.describe())
 
-    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
+    def create_datatype(self, path: str, datatype: _native.Datatype) -> None:
         """Commits a datatype."""
         self.check()
         self._native.define_datatype(path, datatype)

@@ -205,7 +205,7 @@ class WrittenObjects:
         """No dataset of a new file has external raw data."""
         return []
 
-    def references(self, datatype: dict[str, Any], raw: bytes) -> list[Any]:
+    def references(self, datatype: _native.Datatype, raw: bytes) -> list[Any]:
         """The references in whole elements."""
         return list(new_references.of_elements(self.writer, datatype, raw))
 

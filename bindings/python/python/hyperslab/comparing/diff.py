@@ -267,7 +267,7 @@ def _same_bytes(one: Node, other: Node, name: str) -> bool | None:
         a, b = one._file.attribute(one._number, name), other._file.attribute(other._number, name)
     except Error:
         return None
-    if a is None or b is None or a.datatype["class"] not in ("integer", "float") or b.datatype["class"] not in ("integer", "float"):
+    if a is None or b is None or a.datatype.class_name not in ("integer", "float") or b.datatype.class_name not in ("integer", "float"):
         return None
     return (a.datatype, a.shape, a.data) == (b.datatype, b.shape, b.data)
 
@@ -281,9 +281,7 @@ def _target(link: object) -> tuple[str, ...]:
 def _type_text(one: Dataset, other: Dataset) -> str:
     if one.dtype != other.dtype:
         return f"{one.dtype} and {other.dtype}"
-    differing = {
-        name for name in {*one._about["datatype"], *other._about["datatype"]} if one._about["datatype"].get(name) != other._about["datatype"].get(name)
-    }
+    differing = one._about["datatype"].differences(other._about["datatype"])
     return f"{one.dtype} in both, stored with another {', '.join(sorted(differing))}"
 
 

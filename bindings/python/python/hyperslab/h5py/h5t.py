@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import dtypes
+from .. import _native, dtypes
 from ..values import dtype_encoding, tagged_dtypes
 from ..values.references import Reference, RegionReference
 from ._missing import missing_from, unsupported
@@ -26,7 +26,7 @@ class TypeID:
 
     code = NO_CLASS
 
-    def __init__(self, described: dict[str, Any], owner: Any = None) -> None:
+    def __init__(self, described: _native.Datatype, owner: Any = None) -> None:
         self._described, self._owner = described, owner
 
     @property
@@ -48,11 +48,11 @@ class TypeID:
 
     def get_order(self) -> int:
         """The byte order."""
-        return ORDER_BE if self._described.get("order") == ">" else ORDER_LE
+        return ORDER_BE if getattr(self._described, "order", "<") == ">" else ORDER_LE
 
     def get_super(self) -> TypeID:
         """The base type."""
-        return of_description(self._described["base"])
+        return of_description(self._described.base)
 
     def committed(self) -> bool:
         """Whether it is an object of the file."""
@@ -64,7 +64,7 @@ class TypeID:
 
     def is_variable_str(self) -> bool:
         """Whether it is text of variable length."""
-        return bool(self._described["class"] == "variable string")
+        return self._described.class_name == "variable string"
 
     @property
     def valid(self) -> bool:
@@ -78,7 +78,7 @@ class TypeID:
         return isinstance(other, TypeID) and self._described == other._described
 
     def __hash__(self) -> int:
-        return hash((self._described["class"], self._described["size"]))
+        return hash(self._described)
 
 
 class TypeIntegerID(TypeID):
@@ -88,15 +88,15 @@ class TypeIntegerID(TypeID):
 
     def get_sign(self) -> int:
         """`SGN_2` with a sign, else `SGN_NONE`."""
-        return SGN_2 if self._described["signed"] else SGN_NONE
+        return SGN_2 if self._described.signed else SGN_NONE
 
     def get_precision(self) -> int:
         """Number of bits."""
-        return int(self._described["bit_precision"])
+        return self._described.bit_precision
 
     def get_offset(self) -> int:
         """Number of the lowest bit."""
-        return int(self._described["bit_offset"])
+        return self._described.bit_offset
 
 
 class TypeFloatID(TypeID):
@@ -112,11 +112,11 @@ class TypeStringID(TypeID):
 
     def get_cset(self) -> int:
         """The character set."""
-        return CSET_UTF8 if self._described["utf8"] else CSET_ASCII
+        return CSET_UTF8 if self._described.utf8 else CSET_ASCII
 
     def get_strpad(self) -> int:
         """The padding."""
-        return _PADDINGS[self._described["padding"]]
+        return _PADDINGS[self._described.padding]
 
 
 class TypeBitfieldID(TypeID):
@@ -132,7 +132,7 @@ class TypeOpaqueID(TypeID):
 
     def get_tag(self) -> bytes:
         """The tag."""
-        return str(self._described["tag"]).encode()
+        return self._described.tag.encode()
 
 
 class TypeReferenceID(TypeID):
@@ -148,19 +148,19 @@ class TypeCompoundID(TypeID):
 
     def get_nmembers(self) -> int:
         """Number of members."""
-        return len(self._described["members"])
+        return len(self._described.fields)
 
     def get_member_name(self, member: int) -> bytes:
         """Name of a member."""
-        return str(self._described["members"][member][0]).encode()
+        return self._described.fields[member][0].encode()
 
     def get_member_offset(self, member: int) -> int:
         """Offset of a member in bytes."""
-        return int(self._described["members"][member][1])
+        return self._described.fields[member][1]
 
     def get_member_type(self, member: int) -> TypeID:
         """Datatype of a member."""
-        return of_description(self._described["members"][member][2])
+        return of_description(self._described.fields[member][2])
 
     def get_member_class(self, member: int) -> int:
         """Class of a member's datatype."""
@@ -178,23 +178,23 @@ class TypeEnumID(TypeID):
 
     def get_nmembers(self) -> int:
         """Number of names."""
-        return len(self._described["members"])
+        return len(self._described.values)
 
     def get_member_name(self, member: int) -> bytes:
         """A name."""
-        return str(self._described["members"][member][0]).encode()
+        return self._described.values[member][0].encode()
 
     def get_member_value(self, member: int) -> int:
         """The value of a name."""
-        return int(self._described["members"][member][1])
+        return self._described.values[member][1]
 
     def enum_valueof(self, name: bytes) -> int:
         """The value of a name."""
-        return {str(known).encode(): int(value) for known, value in self._described["members"]}[name]
+        return {known.encode(): value for known, value in self._described.values}[name]
 
     def enum_nameof(self, value: int) -> bytes:
         """The name of a value."""
-        return {int(known): str(name).encode() for name, known in self._described["members"]}[value]
+        return {known: name.encode() for name, known in self._described.values}[value]
 
 
 class TypeVlenID(TypeID):
@@ -210,11 +210,11 @@ class TypeArrayID(TypeID):
 
     def get_array_ndims(self) -> int:
         """Number of dimensions."""
-        return len(self._described["shape"])
+        return len(self._described.shape)
 
     def get_array_dims(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return tuple(self._described["shape"])
+        return self._described.shape
 
 
 _CLASSES: dict[str, type[TypeID]] = {
@@ -232,9 +232,9 @@ _CLASSES: dict[str, type[TypeID]] = {
 }
 
 
-def of_description(described: dict[str, Any], owner: Any = None) -> TypeID:
+def of_description(described: _native.Datatype, owner: Any = None) -> TypeID:
     """The datatype of a description, and the object of the file that it is, if it is committed."""
-    return _CLASSES.get(described["class"], TypeID)(described, owner)
+    return _CLASSES.get(described.class_name, TypeID)(described, owner)
 
 
 def py_create(dtype: Any, logical: bool = False, aligned: bool = False) -> TypeID:

@@ -47,7 +47,7 @@ class EachFile:
         return f"<{self._dataset} of {len(self.paths)} files>"
 
     def _read(self, native: _native.Session, raises: bool) -> Iterator[tuple[str, Any]]:
-        known: dict[str, Any] = {}
+        known: _native.Datatype | None = None
         dtype: np.dtype[Any] | None = None
         error: Error | None = None
         batches = [self.paths[first : first + _BATCH] for first in range(0, len(self.paths), _BATCH)]
@@ -59,8 +59,7 @@ class EachFile:
             for name, found in zip(names, outcomes, strict=True):
                 if isinstance(found, tuple):
                     datatype, shape, raw = found
-                    # Equal datatypes are one object.
-                    if datatype is not known:
+                    if datatype != known:
                         known, dtype = datatype, stored_dtype(datatype) if is_plain(datatype) else None
                     if dtype is not None:
                         yield name, np.ndarray(shape, dtype, raw)

@@ -363,7 +363,7 @@ def _member(file: File, path: str) -> Node | None:
 def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
     """Whether datatypes are equal, or with `in_any_order` differ in the order of bytes only, as between netCDF classic and netCDF-4."""
     one, other = mine._about["datatype"], theirs._about["datatype"]
-    return bool(one == other or (in_any_order and {**one, "order": None} == {**other, "order": None}))
+    return bool(one == other or (in_any_order and one.differences(other) == ["order"]))
 
 
 def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
@@ -400,11 +400,11 @@ def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
     is_same_type = (one.shape, one.datatype) == (other.shape, other.datatype)
     if is_same_type and not dtype_encoding.uses_heap(one.datatype) and not dtype_encoding.has_references(one.datatype):
         return bool(one.data == other.data)
-    if not is_same_type and all("string" in value.datatype["class"] for value in (one, other)):
+    if not is_same_type and all("string" in value.datatype.class_name for value in (one, other)):
         return text_of(mine, name) == text_of(theirs, name)
     # Neither the order of bytes matters, nor addresses in the heap of each file, nor whether one value is in an array.
     values = (np.ravel(references.converted(value_of(value, node._file), references.place)) for value, node in ((one, mine), (other, theirs)))
-    return bool(one.datatype["size"] == other.datatype["size"]) and _are_equal(*values)
+    return one.datatype.size == other.datatype.size and _are_equal(*values)
 
 
 def common_folder(paths: Sequence[str]) -> str:

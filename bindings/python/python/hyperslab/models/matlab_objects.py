@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .. import _native, dtypes
-from ..base import nonstandard_numbers
 from ..base.errors import CorruptError, Error, ObjectNotFoundError, UnsupportedError
 from ..base.type_aliases import AnyArray
 from ..objects import attributes, reading
@@ -78,9 +77,11 @@ class Reader:
         stored = self._stored(group, numbers, datatype, shape)
         if "MATLAB_object_decode" in about or (self._inside and class_name == "uint32"):
             numbers, stored = self._add_references(numbers, stored, about, class_name, below)
-        if datatype["class"] == "reference" and not is_empty:
-            if datatype["size"] != 8 or datatype["kind"] != "object":
-                raise UnsupportedError(f"references of kind {datatype['kind']} with {datatype['size']} bytes in a cell array", object=self._path(numbers[0]))
+        if datatype.class_name == "reference" and not is_empty:
+            if datatype.size != 8 or datatype.reference_kind != "object":
+                raise UnsupportedError(
+                    f"references of kind {datatype.reference_kind} with {datatype.size} bytes in a cell array", object=self._path(numbers[0])
+                )
             kind = "cell" if class_name else "refs"
             of_class = "" if class_name in ("", "cell") else class_name
             for number, children in zip(numbers.tolist(), stored, strict=True):
@@ -209,10 +210,10 @@ class Reader:
             raise CorruptError("a cell array without references", object=self._path(number))
         return raw.view("<u8").ravel()
 
-    def _stored(self, group: _native.Gathered, numbers: AnyArray, datatype: dict[str, Any], shape: tuple[int, ...]) -> list[AnyArray] | AnyArray:
+    def _stored(self, group: _native.Gathered, numbers: AnyArray, datatype: _native.Datatype, shape: tuple[int, ...]) -> list[AnyArray] | AnyArray:
         """The values of datasets: one array along whose first dimension they lie, or a list if they are read one by one."""
-        is_reference = datatype["class"] == "reference"
-        if group.values is not None and (is_reference or (dtypes.is_plain(datatype) and not nonstandard_numbers.is_nonstandard(datatype))):
+        is_reference = datatype.class_name == "reference"
+        if group.values is not None and (is_reference or (datatype.is_plain)):
             dtype = dtypes.stored_dtype(datatype)
             return np.frombuffer(group.values, dtype).reshape(len(numbers), *shape)
         if group.shape is None:
@@ -221,7 +222,7 @@ class Reader:
         if is_reference:
             found = []
             for number in numbers.tolist():
-                raw = np.empty((*shape, datatype["size"]), np.uint8)
+                raw = np.empty((*shape, datatype.size), np.uint8)
                 self._file.read_into(number, axes, raw.ctypes.data, raw.nbytes)
                 found.append(raw)
             return found

@@ -51,7 +51,7 @@ class Writer:
     def __init__(self, file: File, writer: Any, options: dict[str, Any]) -> None:
         self._file, self._writer, self._options = file, writer, options
         self._referred = 0
-        self._datatypes: dict[np.dtype[Any], dict[str, Any]] = {}
+        self._datatypes: dict[np.dtype[Any], _native.Datatype] = {}
         #: The containers that are being written, from the outermost on.
         self._above: list[int] = []
 
@@ -91,8 +91,8 @@ class Writer:
         for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
             self._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
 
-    def _datatype(self, dtype: np.dtype[Any]) -> dict[str, Any]:
-        """The described datatype of a dtype."""
+    def _datatype(self, dtype: np.dtype[Any]) -> _native.Datatype:
+        """The stored datatype of a dtype."""
         known = self._datatypes.get(dtype)
         if known is None:
             known = self._datatypes[dtype] = dtype_encoding.of_dtype(dtype)

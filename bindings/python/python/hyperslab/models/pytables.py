@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,8 @@ class PyTables(ModelView):
             raise UnsupportedError(
                 "this array holds pickled Python objects, which are never unpickled; pickles() returns their bytes", dataset.file.filename, dataset.name
             )
-        item = dataset._about["datatype"].get("base", {"class": "opaque"})
+        datatype = dataset._about["datatype"]
+        item = datatype.base if datatype.class_name in ("array", "sequence") else datatype
         rows = [_as_in_pytables(np.asarray(row), item) for row in dataset[...]]
         if atom == "vlunicode":
             return ["".join(map(chr, row.tolist())) for row in rows]
@@ -177,7 +178,7 @@ def _indexes(group: Node, prefix: str, depth: int) -> Iterator[tuple[str, str, i
             yield from _indexes(member, f"{prefix}{name}/", depth + 1)
             continue
         positions = member.get("indices")
-        kind = _KINDS.get(positions._about["datatype"]["size"], "unknown") if isinstance(positions, Dataset) else "unknown"
+        kind = _KINDS.get(positions._about["datatype"].size, "unknown") if isinstance(positions, Dataset) else "unknown"
         yield prefix + name, kind, int(member.attrs.get("optlevel", 0)), bool(member.attrs.get("DIRTY", False))
 
 
@@ -185,21 +186,21 @@ def _atom(dataset: Dataset) -> str | None:
     """What the rows of a dataset of variable length hold; `None` for another dataset."""
     if "PSEUDOATOM" in dataset.attrs:
         return text(dataset.attrs["PSEUDOATOM"])
-    return "" if dataset._about["datatype"]["class"] == "sequence" else None
+    return "" if dataset._about["datatype"].class_name == "sequence" else None
 
 
-def _as_in_pytables(values: AnyArray, datatype: dict[str, Any]) -> AnyArray:
+def _as_in_pytables(values: AnyArray, datatype: _native.Datatype) -> AnyArray:
     """Values of types that PyTables stores in another form: booleans are bit fields of a byte, times of 8 bytes seconds and microseconds."""
-    while datatype["class"] == "array":
-        datatype = datatype["base"]
-    if datatype["class"] == "bitfield" and datatype["size"] == 1:
+    while datatype.class_name == "array":
+        datatype = datatype.base
+    if datatype.class_name == "bitfield" and datatype.size == 1:
         return values.astype(bool)
-    if datatype["class"] == "time" and datatype["size"] == 8:
+    if datatype.class_name == "time" and datatype.size == 8:
         # Both parts have a sign. The sum is made in the order in which PyTables makes it.
         return 1e-6 * values.astype("i4") + (values >> 32)
-    if datatype["class"] != "compound" or values.dtype.names is None:
+    if datatype.class_name != "compound" or values.dtype.names is None:
         return values
-    parts = {name: _as_in_pytables(values[name], member) for name, _, member in datatype["members"]}
+    parts = {name: _as_in_pytables(values[name], member) for name, _, member in datatype.fields}
     if all(parts[name].dtype == values.dtype[name].base for name in parts):
         return values
     dtype = np.dtype([(name, part.dtype, part.shape[values.ndim :]) for name, part in parts.items()])

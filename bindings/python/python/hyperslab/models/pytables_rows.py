@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype
 from ..values.dtype_encoding import has_fields, numpy_dtype
@@ -35,7 +36,7 @@ def columns_of(rows: Rows) -> dict[str, Rows]:
     raise InvalidInputError(f"rows of type {type(rows).__name__}: give a structured array, a mapping of columns, or a table of Arrow or pandas")
 
 
-def encoded(rows: Rows, datatype: dict[str, Any]) -> AnyArray:
+def encoded(rows: Rows, datatype: _native.Datatype) -> AnyArray:
     """Rows as elements of a table.
 
     Args:
@@ -64,8 +65,8 @@ def _length(values: Rows) -> int:
     return len(values)
 
 
-def _fill(out: AnyArray, columns: Mapping[str, Rows], datatype: dict[str, Any], prefix: str) -> None:
-    members = {name: member for name, _, member in datatype["members"]}
+def _fill(out: AnyArray, columns: Mapping[str, Rows], datatype: _native.Datatype, prefix: str) -> None:
+    members = {name: member for name, _, member in datatype.fields}
     for names, what in ((members.keys() - columns.keys(), "are missing"), (columns.keys() - members.keys(), "are not in the table")):
         if names:
             listed = ", ".join(repr(prefix + name) for name in sorted(names))
@@ -77,24 +78,24 @@ def _fill(out: AnyArray, columns: Mapping[str, Rows], datatype: dict[str, Any], 
             out[name] = _stored(np.asarray(columns[name]), member, out[name], prefix + name)
 
 
-def _stored(values: AnyArray, datatype: dict[str, Any], place: AnyArray, name: str) -> AnyArray:
+def _stored(values: AnyArray, datatype: _native.Datatype, place: AnyArray, name: str) -> AnyArray:
     """Values of a column as they are stored in `place`."""
-    while datatype["class"] == "array":
-        datatype = datatype["base"]
+    while datatype.class_name == "array":
+        datatype = datatype.base
     if values.shape != place.shape:
         raise InvalidInputError(f"column {name!r} has values of the shape {values.shape}, and the table {place.shape}")
-    kind, size = datatype["class"], int(datatype["size"])
+    kind, size = datatype.class_name, datatype.size
     if kind == "bitfield" and size == 1:
         if values.dtype.kind not in "biu" or not np.isin(values, (0, 1)).all():
             raise InvalidInputError(f"column {name!r} has booleans: give True and False")
         return values.astype("u1").view("V1")
     if kind == "time":
         packed = _packed(_numbers(values, np.dtype("f8"), name), name) if size == 8 else _numbers(values, np.dtype("i4"), name)
-        return packed.astype(f"{datatype['order']}i{size}").view(f"V{size}")
+        return packed.astype(f"{datatype.order}i{size}").view(f"V{size}")
     if kind == "string":
         return _texts(values, size, name)
     if kind == "enum":
-        known = [value for _, value in datatype["members"]]
+        known = [value for _, value in datatype.values]
         if not np.isin(values, known).all():
             raise InvalidInputError(f"column {name!r} has values that are not of its enumeration: give {', '.join(map(str, known))}")
     elif kind not in ("integer", "float", "compound"):

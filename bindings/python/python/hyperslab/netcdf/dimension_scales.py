@@ -15,7 +15,7 @@ from .variables import Contents
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
-_INT: dict[str, Any] = {"class": "integer", "size": 4, "signed": True, "order": "<"}
+_INT = _native.Datatype.integer(4, signed=True)
 
 
 def join(contents: Contents, writer: Any, there: Container[str] = ()) -> None:

@@ -92,7 +92,7 @@ def _datasets(group: Any, types: dict[str, NetcdfType]) -> Iterator[tuple[str, A
         elif isinstance(member, Datatype):
             datatype = member._about["datatype"]
             # As the functions that create types: those of variable length and of bytes without meaning have elements that are objects.
-            shown = dtype_encoding.numpy_dtype(datatype) if datatype["class"] in ("compound", "enum") else np.dtype(object)
+            shown = dtype_encoding.numpy_dtype(datatype) if datatype.class_name in ("compound", "enum") else np.dtype(object)
             types[path] = NetcdfType(path, shown, datatype)
         elif isinstance(member, Dataset) and member.shape is not None:
             yield path, member
@@ -135,7 +135,7 @@ class EditedWriter:
             if parts[0] and not self.changes.raw.exists(above):
                 self.changes.make(operator.methodcaller("create_group", above, True))
 
-    def create_datatype(self, path: str, datatype: dict[str, Any]) -> None:
+    def create_datatype(self, path: str, datatype: _native.Datatype) -> None:
         """Commits a datatype."""
         self.changes.make(lambda editor: editor.create_datatype(path, datatype))
 
@@ -144,7 +144,7 @@ class EditedWriter:
         self.create_group(path.rpartition("/")[0])
         self.changes.make(lambda editor: editor.create_dataset(path, definition, True))
 
-    def set_attribute(self, path: str, name: str, shape: Any, datatype: dict[str, Any], value: bytes, heap: Any) -> None:
+    def set_attribute(self, path: str, name: str, shape: Any, datatype: _native.Datatype, value: bytes, heap: Any) -> None:
         """Sets an attribute."""
         number = StoredDataset(self.changes, path)._number
         self.changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, value, heap))

@@ -149,7 +149,7 @@ def about_variable(variable: Variable) -> dict[str, Any]:
     }
 
 
-def known_variable(about: dict[str, Any], writer: Any, datatype: dict[str, Any]) -> Variable:
+def known_variable(about: dict[str, Any], writer: Any, datatype: _native.Datatype) -> Variable:
     """A variable of the plan, as a task knows it."""
     made = Variable(writer, about["stored"], datatype)
     made.dims, made.fill, made.fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]
@@ -157,5 +157,5 @@ def known_variable(about: dict[str, Any], writer: Any, datatype: dict[str, Any])
         units, calendar, dtype, fill = about["times"]
         made.encoding = TimeEncoding(units, calendar, np.dtype(dtype), fill)
     if about["type"] is not None:
-        made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype["class"] == "compound" else np.dtype(object), datatype)
+        made.type = NetcdfType(about["type"], dtype_encoding.numpy_dtype(datatype) if datatype.class_name == "compound" else np.dtype(object), datatype)
     return made

@@ -49,7 +49,7 @@ class PathAttributes:
     def heap(self) -> list[bytes]:
         return []
 
-    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+    def set(self, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
         self._writer.set_attribute(self._path, name, shape, datatype, raw, heap)
 
     def delete(self, name: str) -> None:
@@ -155,7 +155,7 @@ class Contents:
 class Variable(Notes):
     """A variable that was created here: what its dataset does not say. Masked values become its fill value, dates become counts."""
 
-    def __init__(self, writer: Any, path: str, datatype: dict[str, Any]) -> None:
+    def __init__(self, writer: Any, path: str, datatype: _native.Datatype) -> None:
         super().__init__(None, None)
         #: The path of its dataset, and the datatype there.
         self.path, self.datatype = path, datatype

@@ -25,7 +25,7 @@ def value_of(found: _native.AttributeValue, file: _native.File) -> AttributeValu
     if number is not None and not shape:
         return np.frombuffer(found.data, number)[0]
     values = reading.convert(np.frombuffer(found.data, np.uint8).copy(), datatype, tuple(shape), found.heap, file)
-    if datatype["class"] == "variable string":
+    if datatype.class_name == "variable string":
         text = [v.decode("utf-8", "surrogateescape") for v in values.reshape(-1)]
         if not shape:
             return text[0]
@@ -64,7 +64,7 @@ class AttributeStore(Protocol):
     def heap(self) -> list[bytes]:
         """An empty list for what elements of new values point at."""
 
-    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+    def set(self, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
         """Sets an attribute."""
 
     def delete(self, name: str) -> None:
@@ -164,7 +164,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             return
         if found.shape is None:
             raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", *self._store.place())
-        if found.datatype["class"] == "reference":
+        if found.datatype.class_name == "reference":
             values = self._store.heap()
             stored = dtype_encoding.stored(value, found.datatype, values)
             if list(stored.shape) != list(found.shape):
@@ -225,7 +225,7 @@ class ReadAttributes:
     def heap(self) -> list[bytes]:
         return []
 
-    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+    def set(self, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
         self.check()
 
     def delete(self, name: str) -> None:

@@ -115,7 +115,7 @@ class _Copy:
         if source._notes is not None:
             changes.notes[made._number] = source._notes
         if about["shape"] is not None and source.size:
-            _copy_values(source, made, int(datatype["size"]))
+            _copy_values(source, made, int(datatype.size))
 
     def _attributes(self, source: Any, made: Any) -> None:
         changes, number = self._target._changes, made._number

@@ -89,15 +89,15 @@ class Dataset(DatasetChanges):
         if not self.filters or self.refusal or not self._backend.is_complete:
             return None
         stored = self.stored_bytes
-        return float((self.size or 0) * self._about["datatype"]["size"] / stored) if stored else None
+        return float((self.size or 0) * self._about["datatype"].size / stored) if stored else None
 
     @property
     def fillvalue(self) -> Elements:
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
-        if not self._about["fill"] and datatype["size"] > MAX_UNSTORED_FILL_BYTES:
-            raise LimitExceededError(f"a fill value of {datatype['size']:,} zeros, which the file does not store", self._file.path, self.name)
-        raw = np.frombuffer(self._about["fill"] or bytes(datatype["size"]), np.uint8).copy()
+        if not self._about["fill"] and datatype.size > MAX_UNSTORED_FILL_BYTES:
+            raise LimitExceededError(f"a fill value of {datatype.size:,} zeros, which the file does not store", self._file.path, self.name)
+        raw = np.frombuffer(self._about["fill"] or bytes(datatype.size), np.uint8).copy()
         return tagged_dtypes.tag(reading.convert(raw, datatype, (), self._file.fill_heap(self._number), self._file), self.dtype)[()]
 
     def _dimensions(self) -> list[tuple[str | None, int | None]]:
@@ -271,7 +271,7 @@ class Dataset(DatasetChanges):
         self._backend.flush()
 
     def _check_text(self) -> None:
-        if self._about["datatype"]["class"] not in ("string", "variable string"):
+        if self._about["datatype"].class_name not in ("string", "variable string"):
             raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
@@ -353,7 +353,7 @@ class Dataset(DatasetChanges):
         if zero_copy:
             return mapped.zero_copy(self)
         values = self[...]
-        if isinstance(values, Empty) or values.dtype.kind not in "iufbSO" or self._about["datatype"]["class"] in ("sequence", "reference"):
+        if isinstance(values, Empty) or values.dtype.kind not in "iufbSO" or self._about["datatype"].class_name in ("sequence", "reference"):
             what = "a null dataspace" if isinstance(values, Empty) else dtypes.describe(self._about["datatype"])
             raise UnsupportedError(f"to_arrow of {what}: table({self.name!r}) of the file has columns of more types", self.file.filename, self.name)
         if values.dtype.kind in "iuf":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import _native
 from ..backends.backend import Notes
 from ..base.errors import Error, InvalidInputError
 from ..values import compounds
@@ -129,8 +130,8 @@ class DatasetChanges(ValueChanges, AttributeNames):
         return self._backend.notes.get(self._number)
 
 
-def _writable(datatype: dict[str, Any]) -> dict[str, Any]:
+def _writable(datatype: _native.Datatype) -> _native.Datatype:
     """The datatype as values are encoded for it."""
-    if datatype["class"] == "bitfield":
-        return {"class": "integer", "size": datatype["size"], "signed": False, "order": datatype["order"]}
+    if datatype.class_name == "bitfield":
+        return _native.Datatype.integer(datatype.size, signed=False, order=datatype.order)
     return datatype

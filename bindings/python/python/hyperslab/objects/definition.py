@@ -39,7 +39,7 @@ class Stated:
     """Shape (`None` is null), datatype and values of a dataset; the dtype of times that are stored as counts."""
 
     shape: tuple[int, ...] | None
-    datatype: dict[str, Any]
+    datatype: _native.Datatype
     data: Any
     times: np.dtype[Any] | None
 
@@ -109,12 +109,12 @@ class Storage:
 
 def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any) -> Storage:
     """How the options of `create_dataset` ask for a dataset to be stored."""
-    found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype["class"])
+    found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype.class_name)
     if maxshape is True:
         maxshape = (None,) * len(stated.shape or ())
     largest = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
     if chunks is True and not found and largest is None:
-        chunks = _halved(stated.shape or (), stated.datatype["size"])
+        chunks = _halved(stated.shape or (), stated.datatype.size)
     chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
     return Storage(largest, chosen, found)
 

@@ -58,7 +58,7 @@ class NodeAttributes:
     def heap(self) -> list[bytes]:
         return stored_references.values_of(self.node)
 
-    def set(self, name: str, shape: list[int] | None, datatype: dict[str, Any], raw: bytes, heap: list[bytes]) -> None:
+    def set(self, name: str, shape: list[int] | None, datatype: _native.Datatype, raw: bytes, heap: list[bytes]) -> None:
         number = self.node._own_number()
         self.node._changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, raw, heap))
 

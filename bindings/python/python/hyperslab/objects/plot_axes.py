@@ -46,9 +46,9 @@ def place(dataset: Dataset, dimension: int, at: int) -> str:
 def value_names(dataset: Dataset) -> dict[int, str]:
     """Names of the values of an enumeration."""
     datatype = dataset._about["datatype"]
-    if datatype["class"] != "enum":
+    if datatype.class_name != "enum":
         return {}
-    return {int(value): str(name) for name, value in datatype["members"]}
+    return {value: name for name, value in datatype.values}
 
 
 def label_of(dataset: Dataset, otherwise: str) -> str:

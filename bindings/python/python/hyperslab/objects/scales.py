@@ -6,15 +6,15 @@ import itertools
 import struct
 from typing import Any
 
+from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..values.references import Reference
 from .attributes import value_of
 from .stored_references import OBJECT, address_of
 
-_TEXT = {"class": "string", "padding": "null_terminated", "utf8": False}
-_LIST = {"class": "sequence", "size": 16, "base": OBJECT}
-_DIMENSION = {"class": "integer", "size": 4, "signed": False, "order": "<"}
-_USERS = {"class": "compound", "size": 16, "members": [("dataset", 0, OBJECT), ("dimension", 8, _DIMENSION)]}
+_LIST = _native.Datatype.sequence(OBJECT)
+_DIMENSION = _native.Datatype.integer(4, signed=False)
+_USERS = _native.Datatype.compound(16, [("dataset", 0, OBJECT), ("dimension", 8, _DIMENSION)])
 
 
 def is_scale(dataset: Any) -> bool:
@@ -148,7 +148,7 @@ def set_label(dataset: Any, axis: int, label: str) -> None:
     labels[axis] = label
     texts = [text.encode() for text in labels]
     raw = b"".join(struct.pack("<IQI", len(text), 1 if text else 0, number if text else 0) for number, text in enumerate(texts, 1))
-    datatype = {"class": "variable string", "size": 16, "padding": "null_terminated", "utf8": False}
+    datatype = _native.Datatype.variable_string()
     number = dataset._own_number()
     dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LABELS", [len(labels)], datatype, raw, texts))
 
@@ -245,7 +245,7 @@ def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
 def _set_text(dataset: Any, name: str, text: str) -> None:
     stored = text.encode() + b"\0"
     number = dataset._own_number()
-    dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], {**_TEXT, "size": len(stored)}, stored, []))
+    dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], _native.Datatype.string(len(stored)), stored, []))
 
 
 def plain(value: Any) -> str:

@@ -12,7 +12,7 @@ from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection
 
 #: How references to objects are stored.
-OBJECT = {"class": "reference", "kind": "object", "size": 8}
+OBJECT = _native.Datatype.reference("object", 8)
 
 
 def address_of(file: _native.File, number: int) -> bytes:

@@ -83,10 +83,10 @@ class ValueChanges(StoredProperties):
     def _extent_of(self, values: Any, shape: tuple[int, ...], axis: int) -> int:
         """The extent of values that are appended. A single row is not repeated along a dimension that it lacks."""
         datatype = self._about["datatype"]
-        if not isinstance(values, np.ndarray) and datatype["class"] in ("compound", "sequence") and axis == 0:
+        if not isinstance(values, np.ndarray) and datatype.class_name in ("compound", "sequence") and axis == 0:
             return len(values)  # numpy takes a tuple of fields for a dimension
         given = np.shape(values)
-        given = given[: len(given) - (len(datatype["shape"]) if datatype["class"] == "array" else 0)]
+        given = given[: len(given) - (len(datatype.shape) if datatype.class_name == "array" else 0)]
         if len(given) != len(shape) or given[:axis] + given[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
             hint = f"give rows of shape {shape[1:]}" if axis == 0 else "their other extents are those of the dataset"
             message = f"values of shape {given} appended to shape {shape} along axis {axis}: {hint}"

@@ -103,7 +103,7 @@ def _array(path: str, name: str, member: Member, variable: Variable) -> Array:
     if about.get("refusal"):
         raise UnsupportedError(f"it cannot be read ({about['refusal']})")
     dataset = Dataset(Reading(member.file), member.number, member.path)
-    if not is_plain(datatype) or datatype["class"] == "array" or dataset.dtype.kind not in "iufcbS":
+    if not is_plain(datatype) or datatype.class_name == "array" or dataset.dtype.kind not in "iufcbS":
         raise UnsupportedError(f"elements that are {describe(datatype)} have no counterpart in Zarr: VirtualiZarr can load them (loadable_variables)")
     if about["storage"] == "virtual":
         raise UnsupportedError("a virtual dataset: give the files that it shows")

@@ -82,7 +82,7 @@ def _origin(array: Any) -> tuple[str, str] | None:
     return None
 
 
-def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:
+def _described(name: str, array: Any) -> tuple[_native.Datatype, list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:
     """Datatype, shape, shape of a block, fill value, and what reads a block."""
     if isinstance(array, (pa.Array, pa.ChunkedArray)):
         array = _ArrowColumn(array)
@@ -101,7 +101,7 @@ def _described(name: str, array: Any) -> tuple[dict[str, Any], list[int], list[i
         raise UnsupportedError(f"{name} is of {dtype}: only numbers, truth values and text of fixed length can be asked")
     datatype = dtype_encoding.of_dtype(stored)
     if dtype.kind == "U":
-        datatype = {**datatype, "utf8": True}
+        datatype = _native.Datatype.string(stored.itemsize, padding="null_padded", utf8=True)
     shape = [int(extent) for extent in array.shape]
 
     def block(start: list[int], count: list[int]) -> bytes:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import UnsupportedError
 from . import dtype_encoding, empty, new_references
 from .empty import Empty
 
 
-def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None = None) -> tuple[list[int] | None, dict[str, Any], bytes, list[bytes]]:
+def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None = None) -> tuple[list[int] | None, _native.Datatype, bytes, list[bytes]]:
     """Shape, datatype and stored bytes of an attribute's value, and its values of variable length.
 
     Args:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from .. import _native
+
 
 class DescribedType(NamedTuple):
     """A stored datatype, in place of a dtype of numpy, which may lack something that HDF5 has."""
 
-    datatype: dict[str, Any]
+    datatype: _native.Datatype
 
 
 class StoredFill(NamedTuple):

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._native import Datatype
 from ..base.errors import InvalidInputError, UnsupportedError
 from . import compounds, narrow_integers, new_references
-
-Datatype = dict[str, Any]
 
 #: Bytes of a variable-length element: length, address, number.
 _REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
@@ -22,7 +21,7 @@ def _order(dtype: np.dtype[Any]) -> str:
 
 
 def _text(utf8: bool) -> Datatype:
-    return {"class": "variable string", "size": 16, "padding": "null_terminated", "utf8": utf8}
+    return Datatype.variable_string(utf8=utf8)
 
 
 def of_dtype(dtype: Any, values: Any = None) -> Datatype:
@@ -34,35 +33,33 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
     metadata = dict(dtype.metadata or {})
     if "enum" in metadata:
         base = of_dtype(np.dtype(dtype.str))
-        return {"class": "enum", "size": base["size"], "base": base, "members": [(str(k), int(v)) for k, v in metadata["enum"].items()]}
+        return Datatype.enum(base, [(str(k), int(v)) for k, v in metadata["enum"].items()])
     if "ref" in metadata:
         return new_references.datatype_of("region" if metadata["ref"].__name__ == "RegionReference" else "object")
     if "vlen" in metadata:
         inner = metadata["vlen"]
-        return _text(inner is str) if inner in (str, bytes) else {"class": "sequence", "size": 16, "base": of_dtype(inner)}
+        return _text(inner is str) if inner in (str, bytes) else Datatype.sequence(of_dtype(inner))
     if dtype.subdtype is not None:
         inner, shape = dtype.subdtype
-        base = of_dtype(inner)
-        return {"class": "array", "size": base["size"] * int(np.prod(shape, dtype=object)), "base": base, "shape": [int(n) for n in shape]}
+        return Datatype.array(of_dtype(inner), shape)
     if dtype.names is not None:
         return _compound(dtype)
     kind, size = dtype.kind, dtype.itemsize
     if kind == "b":
-        base = {"class": "integer", "size": 1, "signed": True, "order": "<"}
-        return {"class": "enum", "size": 1, "base": base, "members": [("FALSE", 0), ("TRUE", 1)]}
+        return Datatype.enum(Datatype.integer(1, signed=True), [("FALSE", 0), ("TRUE", 1)])
     if kind in "iu":
-        return {"class": "integer", "size": size, "signed": kind == "i", "order": _order(dtype), **narrow_integers.bits_of(dtype)}
+        return Datatype.integer(size, signed=kind == "i", order=_order(dtype), **narrow_integers.bits_of(dtype))
     if kind == "f" and size in (2, 4, 8):
-        return {"class": "float", "size": size, "order": _order(dtype)}
+        return Datatype.float(size, order=_order(dtype))
     if kind == "c" and size in (8, 16):
-        part = {"class": "float", "size": size // 2, "order": _order(dtype)}
-        return {"class": "compound", "size": size, "members": [("r", 0, part), ("i", size // 2, part)]}
+        part = Datatype.float(size // 2, order=_order(dtype))
+        return Datatype.compound(size, [("r", 0, part), ("i", size // 2, part)])
     if kind == "S":
-        return {"class": "string", "size": max(size, 1), "padding": metadata.get("padding", "null_padded"), "utf8": metadata.get("h5py_encoding") == "utf-8"}
+        return Datatype.string(max(size, 1), padding=metadata.get("padding", "null_padded"), utf8=metadata.get("h5py_encoding") == "utf-8")
     if kind == "U":
         return _text(True)
     if kind == "V":
-        return {"class": "opaque", "size": size, "tag": ""}
+        return Datatype.opaque(size)
     if kind == "O" and values is not None:
         return _of_objects(values)
     if kind == "T":
@@ -83,13 +80,13 @@ def _compound(dtype: np.dtype[Any]) -> Datatype:
     offsets = [int(dtype.fields[name][1]) for name in dtype.names]
     types = [of_dtype(format) for format in formats]
     size = dtype.itemsize
-    if any(inner["size"] != format.itemsize for inner, format in zip(types, formats, strict=True)):
+    if any(inner.size != format.itemsize for inner, format in zip(types, formats, strict=True)):
         # Text takes other room in a file than in memory.
         offsets, size = [], 0
         for inner in types:
             offsets.append(size)
-            size += inner["size"]
-    return {"class": "compound", "size": size, "members": list(zip(dtype.names, offsets, types, strict=True))}
+            size += inner.size
+    return Datatype.compound(size, list(zip(dtype.names, offsets, types, strict=True)))
 
 
 def _of_objects(values: Any) -> Datatype:
@@ -104,22 +101,22 @@ def _of_objects(values: Any) -> Datatype:
 
 def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
     """The dtype of the bytes in the file; variable-length elements as length, address and number."""
-    kind, size = datatype["class"], int(datatype["size"])
+    kind, size = datatype.class_name, datatype.size
     if _is_without_dtype(datatype):
         return np.dtype(f"V{size}")
     if kind in ("integer", "float"):
-        letter = "f" if kind == "float" else "i" if datatype["signed"] else "u"
-        return np.dtype(f"{datatype['order']}{letter}{size}")
+        letter = "f" if kind == "float" else "i" if datatype.signed else "u"
+        return np.dtype(f"{datatype.order}{letter}{size}")
     if kind == "string":
         return np.dtype(f"S{size}")
     if kind == "enum":
-        return numpy_dtype(datatype["base"])
+        return numpy_dtype(datatype.base)
     if kind == "array":
-        return np.dtype((numpy_dtype(datatype["base"]), tuple(datatype["shape"])))
+        return np.dtype((numpy_dtype(datatype.base), datatype.shape))
     if kind == "compound":
-        members = datatype["members"]
-        if [m[0] for m in members] == ["r", "i"] and size in (8, 16) and all(m[2]["class"] == "float" and m[2]["size"] == size // 2 for m in members):
-            return np.dtype(f"{members[0][2]['order']}c{size}")
+        members = datatype.fields
+        if [m[0] for m in members] == ["r", "i"] and size in (8, 16) and all(m[2].class_name == "float" and m[2].size == size // 2 for m in members):
+            return np.dtype(f"{members[0][2].order}c{size}")
         return np.dtype(
             {"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members], "offsets": [m[1] for m in members], "itemsize": size}
         )
@@ -130,27 +127,22 @@ def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
 
 def _is_without_dtype(datatype: Datatype) -> bool:
     """Whether numbers have a size that no dtype of numpy has."""
-    sizes = {"integer": (1, 2, 4, 8), "float": (2, 4, 8)}.get(datatype["class"])
-    return sizes is not None and datatype["size"] not in sizes
+    sizes = {"integer": (1, 2, 4, 8), "float": (2, 4, 8)}.get(datatype.class_name)
+    return sizes is not None and datatype.size not in sizes
 
 
 def has_fields(datatype: Datatype) -> bool:
     """Whether elements are compounds that numpy has as structures; complex numbers are not."""
-    return datatype["class"] == "compound" and numpy_dtype(datatype).names is not None
+    return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None
 
 
 def uses_heap(datatype: Datatype) -> bool:
-    kind = datatype["class"]
-    if kind == "compound":
-        return any(uses_heap(member) for _, _, member in datatype["members"])
-    return kind in ("variable string", "sequence") or (kind == "array" and uses_heap(datatype["base"]))
+    return datatype.uses_heap
 
 
 def has_references(datatype: Datatype) -> bool:
     """Whether elements hold references."""
-    if datatype["class"] == "compound":
-        return any(has_references(member) for _, _, member in datatype["members"])
-    return datatype["class"] == "reference" or (isinstance(datatype.get("base"), dict) and has_references(datatype["base"]))
+    return datatype.has_references
 
 
 def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
@@ -159,33 +151,31 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
         if np.ma.is_masked(values):
             raise InvalidInputError("masked values, which HDF5 cannot store: fill them first (`values.filled(...)`), or give the dataset a fillvalue")
         values = values.data
-    if datatype["class"] == "reference":
+    if datatype.class_name == "reference":
         return new_references.elements_of(values, datatype, heap)
     target = numpy_dtype(datatype)
-    if datatype["class"] == "array":
-        return stored(values, datatype["base"], heap)
+    if datatype.class_name == "array":
+        return stored(values, datatype.base, heap)
     if has_fields(datatype):
         return _all_fields(values, datatype, heap)
-    if datatype["class"] == "opaque":
+    if datatype.class_name == "opaque":
         raw = np.asarray(values)
         if raw.dtype.itemsize != target.itemsize:
             raise InvalidInputError(f"opaque values of {raw.dtype.itemsize} bytes in a dataset of {target.itemsize}-byte elements")
         return contiguous(raw).view(target)
-    number = datatype["base"] if datatype["class"] == "enum" else datatype
-    if _is_without_dtype(number) or (number["class"] == "float" and not number.get("ordinary", True)):
-        raise UnsupportedError(
-            f"writing {number['class']}s of {number['size']} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'"
-        )
+    number = datatype.base if datatype.class_name == "enum" else datatype
+    if _is_without_dtype(number) or (number.class_name == "float" and not number.is_ordinary):
+        raise UnsupportedError(f"writing {number.class_name}s of {number.size} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'")
     if not uses_heap(datatype):
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
-            given = np.char.encode(given, "utf-8" if datatype["utf8"] else "ascii")
+            given = np.char.encode(given, "utf-8" if datatype.utf8 else "ascii")
         is_wider = target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize
         if is_wider and given.size and int(np.char.str_len(given).max()) > target.itemsize:
             raise InvalidInputError(f"text of {int(np.char.str_len(given).max())} bytes does not fit fixed strings of {target.itemsize}")
         numbers = contiguous(_checked_cast(given, target))
         return numbers if narrow_integers.is_as_in_memory(number) else narrow_integers.packed(numbers, number)
-    given = np.asarray(values, dtype=object) if datatype["class"] == "variable string" else _objects(values)
+    given = np.asarray(values, dtype=object) if datatype.class_name == "variable string" else _objects(values)
     out = np.zeros(given.shape, dtype=_REFERENCE)
     flat = out.reshape(-1)
     for place, value in enumerate(given.reshape(-1)):
@@ -219,7 +209,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
         and narrow_integers.is_as_in_memory(datatype)
     ):
         return contiguous(values), None
-    members = {name: (int(offset), member) for name, offset, member in datatype["members"]}
+    members = {name: (offset, member) for name, offset, member in datatype.fields}
     compounds.check_names(names, list(members), complete=False)
     shape: tuple[int, ...] | None = None
     if len(names) == 1 and _structure(values) is None:
@@ -244,14 +234,14 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
         out[name] = array
     if len(arrays) == len(members):
         return out, None
-    return out, [(members[name][0], int(members[name][1]["size"])) for name in arrays]
+    return out, [(members[name][0], members[name][1].size) for name in arrays]
 
 
 def _all_fields(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
     """Compound values that have every field of the datatype."""
     out, parts = stored_fields(values, datatype, heap)
     if parts is not None:
-        compounds.check_names(np.asarray(values).dtype.names or (), [member[0] for member in datatype["members"]], complete=True)
+        compounds.check_names(np.asarray(values).dtype.names or (), [member[0] for member in datatype.fields], complete=True)
     return out
 
 
@@ -262,17 +252,17 @@ def _structure(values: Any) -> Any:
 
 def _inner(datatype: Datatype) -> tuple[int, ...]:
     """Shape of an element."""
-    return (*datatype["shape"], *_inner(datatype["base"])) if datatype["class"] == "array" else ()
+    return (*datatype.shape, *_inner(datatype.base)) if datatype.class_name == "array" else ()
 
 
 def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
     """A column of Python objects; elements of array members become further dimensions, sequences stay elements."""
     ndim, base = column.ndim + len(_inner(datatype)), datatype
-    while base["class"] == "array":
-        base = base["base"]
-    if base["class"] == "variable string":
+    while base.class_name == "array":
+        base = base.base
+    if base.class_name == "variable string":
         return np.array(column.tolist(), dtype=object)
-    if base["class"] != "sequence":
+    if base.class_name != "sequence":
         return _as_array(column.tolist(), base)
     while column.ndim < ndim:
         try:
@@ -362,22 +352,22 @@ def _is_one_sequence(values: Any) -> bool:
 
 
 def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
-    if datatype["class"] == "sequence":
+    if datatype.class_name == "sequence":
         if value is None:
             return 0, b""
         if not isinstance(value, (list, tuple)) and not (isinstance(value, np.ndarray) and value.ndim):
             raise InvalidInputError(f"{value!r} in a dataset of sequences: give a list for each element")
-        if datatype["base"]["class"] == "sequence" and isinstance(value, (list, tuple)):
+        if datatype.base.class_name == "sequence" and isinstance(value, (list, tuple)):
             # The items are sequences, also if there are none.
             value = _each(value)
-        items = stored(value, datatype["base"], heap)
+        items = stored(value, datatype.base, heap)
         return len(items), items.tobytes()
     if value is None:
         return 0, b""
     if not isinstance(value, (str, bytes)):
         raise InvalidInputError(f"{value!r} is not text")
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
-    if not datatype["utf8"] and not data.isascii() and isinstance(value, str):
+    if not datatype.utf8 and not data.isascii() and isinstance(value, str):
         raise InvalidInputError(f"{value!r} is not ASCII text: give dtype=str")
     if b"\0" in data:
         raise InvalidInputError("text with a NUL, where HDF5 would end it")
@@ -411,7 +401,7 @@ def of_values(dtype: Any, values: Any) -> Datatype:
 def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
     """Extents of `values`, without those of elements that are arrays."""
     shape: tuple[int, ...] = tuple(np.shape(values))
-    inner = len(datatype["shape"]) if datatype["class"] == "array" else 0
+    inner = len(datatype.shape) if datatype.class_name == "array" else 0
     return shape[: len(shape) - inner]
 
 
@@ -424,7 +414,7 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     return [None if extent is None else int(extent) for extent in found]
 
 
-def fill_of(value: Any, datatype: dict[str, Any], heap: list[bytes] | None = None) -> tuple[bytes, list[bytes]] | None:
+def fill_of(value: Any, datatype: Datatype, heap: list[bytes] | None = None) -> tuple[bytes, list[bytes]] | None:
     """The bytes of a fill value, and what its parts of variable length point at, which is added to `heap`; empty values of variable length and null
     references need none."""
     heap = [] if heap is None else heap
@@ -437,8 +427,8 @@ def stored_elements(values: Any, shape: Sequence[int], datatype: Datatype, heap:
     return _one_element(values, datatype, heap) if not shape else stored(values, datatype, heap)
 
 
-def _one_element(value: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
-    if datatype["class"] == "sequence":
+def _one_element(value: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+    if datatype.class_name == "sequence":
         # A list is one element.
         one = np.empty(1, dtype=object)
         one[0] = value

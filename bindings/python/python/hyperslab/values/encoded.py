@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..base.type_aliases import AnyArray
 from . import compounds, dtype_encoding, indexing_keys
@@ -17,7 +18,7 @@ class Encoded:
     """Values for a selection. Elements of variable length and references point at values of `heap` by their numbers, from 1 on."""
 
     selected: indexing_keys.Selected
-    datatype: dict[str, Any]
+    datatype: _native.Datatype
     #: The elements; they may have fewer dimensions than the selection, or extents of 1.
     data: AnyArray
     heap: list[bytes]
@@ -69,7 +70,7 @@ class Encoded:
         return fitted.reshape([n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in pick] + list(self.inner))
 
 
-def encode(key: Any, names: list[str], values: Any, shape: tuple[int, ...], datatype: dict[str, Any], heap: list[bytes]) -> Encoded:
+def encode(key: Any, names: list[str], values: Any, shape: tuple[int, ...], datatype: _native.Datatype, heap: list[bytes]) -> Encoded:
     """Encodes values for a selection.
 
     Args:
@@ -92,7 +93,7 @@ def encode(key: Any, names: list[str], values: Any, shape: tuple[int, ...], data
         raise InvalidInputError(f"field {names[0]!r} of a dataset that has no fields")
     else:
         data = dtype_encoding.stored(values, datatype, heap)
-    inner = tuple(datatype["shape"]) if datatype["class"] == "array" else ()
+    inner = tuple(datatype.shape) if datatype.class_name == "array" else ()
     found = Encoded(selected, datatype, data, heap, parts, inner, values)
     # A wrong shape is found before anything is stored.
     found.fitted()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError
 
 
@@ -58,31 +59,29 @@ def bits_of(dtype: np.dtype[Any]) -> dict[str, int]:
     return {"bit_precision": checked["precision"], "bit_offset": checked["offset"]}
 
 
-def with_bits(dtype: np.dtype[Any], datatype: dict[str, Any]) -> np.dtype[Any]:
+def with_bits(dtype: np.dtype[Any], datatype: _native.Datatype) -> np.dtype[Any]:
     """`dtype` with the significant bits of the integers that `datatype` describes."""
-    return integer_dtype(dtype, datatype["bit_precision"], datatype["bit_offset"]) if is_narrow(datatype) else dtype
+    return integer_dtype(dtype, datatype.bit_precision, datatype.bit_offset) if is_narrow(datatype) else dtype
 
 
-def is_narrow(datatype: dict[str, Any]) -> bool:
+def is_narrow(datatype: _native.Datatype) -> bool:
     """Whether it is an integer that has unused bits."""
-    bits = 8 * datatype["size"]
-    return datatype["class"] == "integer" and (datatype.get("bit_precision", bits), datatype.get("bit_offset", 0)) != (bits, 0)
+    return datatype.class_name == "integer" and not datatype.is_ordinary
 
 
-def is_as_in_memory(datatype: dict[str, Any]) -> bool:
+def is_as_in_memory(datatype: _native.Datatype) -> bool:
     """Whether every number in an element is stored in numpy's layout: no narrow integers, no nonstandard floats."""
-    if datatype["class"] == "compound":
-        return all(is_as_in_memory(member) for _, _, member in datatype["members"])
-    if "base" in datatype:
-        return is_as_in_memory(datatype["base"])
-    return not is_narrow(datatype) and (datatype["class"] != "float" or datatype.get("ordinary", True))
+    if datatype.class_name == "compound":
+        return all(is_as_in_memory(member) for _, _, member in datatype.fields)
+    if datatype.class_name in ("enum", "sequence", "array"):
+        return is_as_in_memory(datatype.base)
+    return datatype.class_name not in ("integer", "float") or datatype.is_ordinary
 
 
-def packed(values: np.ndarray[Any, Any], datatype: dict[str, Any]) -> np.ndarray[Any, Any]:
+def packed(values: np.ndarray[Any, Any], datatype: _native.Datatype) -> np.ndarray[Any, Any]:
     """Integers of full precision as stored in the file: shifted to their bits, with zeros around them."""
-    precision, offset = datatype["bit_precision"], datatype["bit_offset"]
-    signed = bool(datatype["signed"])
-    low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if signed else (0, (1 << precision) - 1)
+    precision, offset = datatype.bit_precision, datatype.bit_offset
+    low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if datatype.signed else (0, (1 << precision) - 1)
     for value in (int(values.min()), int(values.max())) if values.size else ():
         if not low <= value <= high:
             raise InvalidInputError(f"value {value} does not fit {precision} bits, which hold {low} to {high}")

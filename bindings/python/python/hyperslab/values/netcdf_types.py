@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._native import Datatype
 from ..base.errors import InvalidInputError, UnsupportedError
 from . import compounds, dtype_encoding
 
@@ -75,21 +76,21 @@ def stored_type(given: Any, what: str) -> Any:
     raise UnsupportedError(f"numpy's {dtype} in netCDF-4 ({what}): give integers, floats of 4 or 8 bytes, S1 for characters, or text")
 
 
-def fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], dict[str, Any], bytes, list[bytes]]:
+def fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], Datatype, bytes, list[bytes]]:
     """A scalar of fixed length. The library's own names (`str`) end with NUL, its attributes of characters do not."""
     data = text.encode() + b"\0" if isinstance(text, str) else text or b"\0"
     if b"\0" in data[:-1]:
         raise InvalidInputError(f"{what}: text with a NUL, where readers would end it")
-    return [], {"class": "string", "size": len(data), "padding": "null_terminated", "utf8": False}, data, []
+    return [], Datatype.string(len(data)), data, []
 
 
 class NetcdfType:
     """A type that the file defines: give it as the `dtype` of variables. `dtype` is numpy's for its values."""
 
-    def __init__(self, path: str, dtype: np.dtype[Any], datatype: dict[str, Any]) -> None:
+    def __init__(self, path: str, dtype: np.dtype[Any], datatype: Datatype) -> None:
         self.path, self.dtype, self.datatype = path, dtype, datatype
         #: Names of an enumeration's values.
-        self.enum_dict: dict[str, int] = dict(datatype["members"]) if datatype["class"] == "enum" else {}
+        self.enum_dict: dict[str, int] = dict(datatype.values) if datatype.class_name == "enum" else {}
 
     @property
     def name(self) -> str:
@@ -126,7 +127,7 @@ class NetcdfType:
         return _view(self.dtype)
 
     def __repr__(self) -> str:
-        return f"<netCDF type {self.path}: {self.datatype['class']}>"
+        return f"<netCDF type {self.path}: {self.datatype.class_name}>"
 
 
 def _length(dtype: np.dtype[Any]) -> int:
@@ -170,7 +171,7 @@ def compound(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfTy
         raise InvalidInputError(f"compound type {path!r} of {given}, which has no fields")
     aligned = _aligned(given, path)
     datatype = _characters(dtype_encoding.of_dtype(aligned))
-    for name, _, member in datatype["members"]:
+    for name, _, member in datatype.fields:
         _check_member(checked_name(name, "field"), member, path, known)
     return NetcdfType(path, aligned, datatype)
 
@@ -191,20 +192,20 @@ def _refused_objects(path: str) -> np.dtype[Any]:
     raise UnsupportedError(f"a field of type {path!r} of variable length: netCDF's readers have none; give text as S with a length")
 
 
-def _characters(datatype: dict[str, Any]) -> dict[str, Any]:
+def _characters(datatype: Datatype) -> Datatype:
     """The same with characters as netCDF's library stores them."""
-    if datatype["class"] == "string":
-        return {**datatype, "padding": "null_terminated"}
-    if datatype["class"] == "array":
-        return {**datatype, "base": _characters(datatype["base"])}
-    if datatype["class"] == "compound":
-        return {**datatype, "members": [(name, offset, _characters(member)) for name, offset, member in datatype["members"]]}
+    if datatype.class_name == "string":
+        return Datatype.string(datatype.size, utf8=datatype.utf8)
+    if datatype.class_name == "array":
+        return Datatype.array(_characters(datatype.base), datatype.shape)
+    if datatype.class_name == "compound":
+        return Datatype.compound(datatype.size, [(name, offset, _characters(member)) for name, offset, member in datatype.fields])
     return datatype
 
 
-def _check_member(name: str, member: dict[str, Any], path: str, known: Mapping[str, NetcdfType]) -> None:
-    base = member["base"] if member["class"] == "array" else member
-    if base["class"] in ("compound", "enum") and not any(one.datatype == base for one in known.values()):
+def _check_member(name: str, member: Datatype, path: str, known: Mapping[str, NetcdfType]) -> None:
+    base = member.base if member.class_name == "array" else member
+    if base.class_name in ("compound", "enum") and not any(one.datatype == base for one in known.values()):
         raise InvalidInputError(f"field {name!r} of type {path!r}: create the type of the field first, with create_compound_type")
 
 
@@ -221,7 +222,7 @@ def enumeration(path: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType
         if not low <= value <= high:
             raise InvalidInputError(f"enumeration {path!r}: {name!r} is {value}, which {base} cannot hold")
     inner = dtype_encoding.of_dtype(base)
-    return NetcdfType(path, np.dtype(base, metadata={"enum": values}), {"class": "enum", "size": inner["size"], "base": inner, "members": list(values.items())})
+    return NetcdfType(path, np.dtype(base, metadata={"enum": values}), Datatype.enum(inner, list(values.items())))
 
 
 def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfType:
@@ -233,11 +234,11 @@ def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> N
         if base is str:
             raise UnsupportedError(f"variable-length type {path!r} of text: give str as the type of the variable")
         inner = _characters(dtype_encoding.of_dtype(base))
-    return NetcdfType(path, np.dtype(object, metadata={"vlen": base}), {"class": "sequence", "size": 16, "base": inner})
+    return NetcdfType(path, np.dtype(object, metadata={"vlen": base}), Datatype.sequence(inner))
 
 
 def opaque(path: str, size: int) -> NetcdfType:
     """A type of `size` bytes without meaning."""
     if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
         raise InvalidInputError(f"opaque type {path!r} of {size!r} bytes: give 1 or more")
-    return NetcdfType(path, np.dtype(f"V{size}"), {"class": "opaque", "size": int(size), "tag": ""})
+    return NetcdfType(path, np.dtype(f"V{size}"), Datatype.opaque(int(size)))

@@ -161,8 +161,7 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     """`Object`, `Region`, or what only HDF5 1.12 has (`Attribute`, `Standard`) if these values are references, or `dtype` is one for them;
     else `None`."""
     if isinstance(dtype, DescribedType):
-        kind = dtype.datatype.get("kind") if dtype.datatype["class"] == "reference" else None
-        return None if kind is None else str(kind)
+        return dtype.datatype.reference_kind if dtype.datatype.class_name == "reference" else None
     if dtype is not None and not isinstance(dtype, type):
         ref = (np.dtype(dtype).metadata or {}).get("ref")
         if ref is not None:
@@ -180,29 +179,29 @@ def kind_of(values: Any, dtype: Any) -> str | None:
     return kinds.pop() if kinds else None
 
 
-def datatype_of(kind: str) -> dict[str, Any]:
+def datatype_of(kind: str) -> _native.Datatype:
     """How references of a kind are stored."""
     size = {"object": 8, "region": 12}.get(kind)
-    return {"class": "reference", "kind": kind, "size": size} if size else {"class": "reference", "kind": "standard", "size": 18}
+    return _native.Datatype.reference(kind, size) if size else _native.Datatype.reference("standard", 18)
 
 
-def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.ndarray[Any, Any]:
+def elements_of(values: Any, datatype: _native.Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
     """References for the writer: the number of a value in `heap`."""
     given = np.empty((), dtype=object)
     if isinstance(values, AnyReference) or values is None:
         given[()] = values
     else:
         given = np.asarray(values, dtype=object)
-    out = np.zeros(given.shape, dtype=np.dtype({"names": ["number"], "formats": ["<u8"], "itemsize": datatype["size"]}))
+    out = np.zeros(given.shape, dtype=np.dtype({"names": ["number"], "formats": ["<u8"], "itemsize": datatype.size}))
     flat = out.reshape(-1)
     for place, value in enumerate(given.reshape(-1)):
         if value is None or _is_null(value):
             continue
         if not isinstance(value, AnyReference):
             raise _mixed()
-        if datatype["kind"] not in ("standard", value.kind):
+        if datatype.reference_kind not in ("standard", value.kind):
             what = {"object": "an object", "region": "a region", "attribute": "an attribute"}[value.kind]
-            raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype['kind'] == 'Region' else 'objects'}")
+            raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype.reference_kind == 'region' else 'objects'}")
         if isinstance(heap, ExistingObjects):
             heap.append(heap.reference(value))
         elif isinstance(value, NewReference):
@@ -210,7 +209,7 @@ def elements_of(values: Any, datatype: dict[str, Any], heap: list[bytes]) -> np.
         else:
             raise _mixed()
         flat["number"][place] = len(heap)
-    return out.view(f"V{datatype['size']}")
+    return out.view(f"V{datatype.size}")
 
 
 def _mixed() -> UnsupportedError:
@@ -222,10 +221,10 @@ def _is_null(value: Any) -> bool:
     return type(value).__name__ in ("Reference", "RegionReference", "AttributeReference") and not value
 
 
-def of_elements(writer: _native.Writer, datatype: dict[str, Any], raw: bytes) -> list[NewReference | None]:
+def of_elements(writer: _native.Writer, datatype: _native.Datatype, raw: bytes) -> list[NewReference | None]:
     """The references in `raw`, which contains numbers of the writer; `None` for null references."""
     found: list[NewReference | None] = []
-    for start in range(0, len(raw), datatype["size"]):
+    for start in range(0, len(raw), datatype.size):
         number = int.from_bytes(raw[start : start + 8], "little")
         target = writer.target(number) if number else None
         if target is None:

@@ -99,12 +99,12 @@ class MadeRegionReference(RegionReference):
         return MadeRegionReference(file, self._made.object, self._made.path, self._made.selection)
 
 
-def of_elements(file: _native.File, datatype: dict[str, Any], raw: bytes) -> list[Any]:
+def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> list[Any]:
     """Decodes references: `raw` are whole elements of a reference datatype."""
     if not isinstance(file, _native.File):
         found: list[Any] = file.references(datatype, raw)  # of a file that is being created
         return found
-    kind, size = datatype["kind"], datatype["size"]
+    kind, size = datatype.reference_kind, datatype.size
     classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "region" else Reference}
     targets = _native.reference_targets(kind, raw, size)
     return [classes[target](file, kind, raw[i * size : (i + 1) * size], target is None) for i, target in enumerate(targets)]

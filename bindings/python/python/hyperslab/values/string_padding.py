@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError
 
 
-def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, stride: int | None = None) -> None:
+def pad(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
     """Pads fixed strings in place, which numpy ends with NULs. A string of one byte is a character, as netCDF has them, without a NUL.
 
     Args:
@@ -21,17 +22,17 @@ def pad(raw: np.ndarray[Any, Any], datatype: dict[str, Any], offset: int = 0, st
     Raises:
         InvalidInputError: Text leaves no room for the NUL that its datatype wants.
     """
-    kind, size = datatype["class"], int(datatype["size"])
+    kind, size = datatype.class_name, datatype.size
     stride = size if stride is None else stride
     if kind == "compound":
-        for _, at, member in datatype["members"]:
+        for _, at, member in datatype.fields:
             pad(raw, member, offset + at, stride)
     elif kind == "array":
-        for at in range(0, size, int(datatype["base"]["size"])):
-            pad(raw, datatype["base"], offset + at, stride)
+        for at in range(0, size, datatype.base.size):
+            pad(raw, datatype.base, offset + at, stride)
     elif kind == "string" and raw.size and size:
         text = raw.reshape(-1, stride)[:, offset : offset + size]
-        if datatype["padding"] == "space_padded":
+        if datatype.padding == "space_padded":
             text[np.logical_and.accumulate(text[:, ::-1] == 0, axis=1)[:, ::-1]] = ord(" ")
-        elif datatype["padding"] == "null_terminated" and size > 1 and bool((text[:, -1] != 0).any()):
+        elif datatype.padding == "null_terminated" and size > 1 and bool((text[:, -1] != 0).any()):
             raise InvalidInputError(f"text of {size} bytes does not fit fixed strings of {size} bytes that end with a NUL")

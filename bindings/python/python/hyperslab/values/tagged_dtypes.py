@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import _native, dtypes
 from .references import Reference, RegionReference
 
 #: The datatype tag by which h5py stores numpy's dates: the dtype that follows.
@@ -17,8 +17,8 @@ _NUMPY_TAG = re.compile(r"NUMPY:([<>=|]?[mM]8(\[[0-9]*[A-Za-zμ]+\])?)")
 
 
 @dtypes.kept_for_large
-def of_datatype(datatype: dict[str, Any]) -> np.dtype[Any]:
-    """The tagged dtype of a described datatype.
+def of_datatype(datatype: _native.Datatype) -> np.dtype[Any]:
+    """The tagged dtype of a stored datatype.
 
     Raises:
         UnsupportedError: numpy has no such dtype.
@@ -26,26 +26,26 @@ def of_datatype(datatype: dict[str, Any]) -> np.dtype[Any]:
     return _tagged(datatype, dtypes.value_dtype(datatype))
 
 
-def _tagged(datatype: dict[str, Any], plain: np.dtype[Any]) -> np.dtype[Any]:
-    kind = datatype["class"]
+def _tagged(datatype: _native.Datatype, plain: np.dtype[Any]) -> np.dtype[Any]:
+    kind = datatype.class_name
     if kind == "variable string":
-        return np.dtype(object, metadata={"vlen": str if datatype["utf8"] else bytes})
+        return np.dtype(object, metadata={"vlen": str if datatype.utf8 else bytes})
     if kind == "string":
-        return np.dtype(plain, metadata={"h5py_encoding": "utf-8" if datatype["utf8"] else "ascii"})
+        return np.dtype(plain, metadata={"h5py_encoding": "utf-8" if datatype.utf8 else "ascii"})
     if kind == "sequence":
-        return np.dtype(object, metadata={"vlen": of_datatype(datatype["base"])})
+        return np.dtype(object, metadata={"vlen": of_datatype(datatype.base)})
     if kind == "reference":
-        return np.dtype(object, metadata={"ref": RegionReference if datatype["kind"] == "region" else Reference})
-    if kind == "enum" and not datatype["boolean"]:
-        return np.dtype(plain, metadata={"enum": dict(datatype["members"])})
+        return np.dtype(object, metadata={"ref": RegionReference if datatype.reference_kind == "region" else Reference})
+    if kind == "enum" and not datatype.is_boolean:
+        return np.dtype(plain, metadata={"enum": dict(datatype.values)})
     if kind == "opaque":
-        date = _NUMPY_TAG.fullmatch(datatype["tag"])
-        return np.dtype(date[1], metadata={"h5py_opaque": True}) if date and datatype["size"] == 8 else plain
+        date = _NUMPY_TAG.fullmatch(datatype.tag)
+        return np.dtype(date[1], metadata={"h5py_opaque": True}) if date and datatype.size == 8 else plain
     if kind == "array":
-        return np.dtype((of_datatype(datatype["base"]), tuple(datatype["shape"])))
+        return np.dtype((of_datatype(datatype.base), datatype.shape))
     if kind == "compound" and plain.fields is not None:
-        members = [(name, plain.fields[name]) for name, _, _ in datatype["members"]]
-        formats = [_tagged(member, field[0]) for (_, _, member), (_, field) in zip(datatype["members"], members, strict=True)]
+        members = [(name, plain.fields[name]) for name, _, _ in datatype.fields]
+        formats = [_tagged(member, field[0]) for (_, _, member), (_, field) in zip(datatype.fields, members, strict=True)]
         return np.dtype(
             {"names": [name for name, _ in members], "formats": formats, "offsets": [int(field[1]) for _, field in members], "itemsize": plain.itemsize}
         )

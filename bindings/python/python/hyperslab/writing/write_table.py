@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from .. import dtypes
+from .. import _native, dtypes
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path
@@ -245,7 +245,8 @@ def _appended_columns(file: File, writer: Any, group: str, columns: list[_Column
 def _appended_records(file: File, path: str, columns: list[_Column]) -> Any:
     """Adds rows to the compound dataset that a file has."""
     dataset = _existing(file, path)
-    members = {name: member for name, _, member in dataset._about["datatype"].get("members", ())}
+    datatype = dataset._about["datatype"]
+    members = {name: member for name, _, member in datatype.fields} if datatype.class_name == "compound" else {}
     for name in [
         *(column.name for column in columns if column.name not in members),
         *(name for name in members if name not in {column.name for column in columns}),
@@ -279,20 +280,25 @@ def _meanings(file: File, path: str) -> dict[str, Any]:
         return {name: attributes[name] for name in ("units", "calendar", "time_zone", "arrow_type") if name in attributes}
 
 
-def _check_column(column: _Column, datatype: dict[str, Any], meaning: dict[str, Any], own: dict[str, Any] | None = None) -> None:
+def _check_column(column: _Column, datatype: _native.Datatype, meaning: dict[str, Any], own: _native.Datatype | None = None) -> None:
     """Refuses values that mean something else than those in the file."""
     if not _same(own or dtype_encoding.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
         found = meaning.get("arrow_type", dtypes.describe(datatype)) + (f" in the zone {meaning['time_zone']}" if "time_zone" in meaning else "")
         raise InvalidInputError(f"column {column.name!r} of Arrow type {column.type} does not fit the file, where it is {found}: cast it first")
 
 
-def _same(mine: Any, found: Any) -> bool:
-    """Whether a datatype that is described in a file is this one."""
-    if isinstance(mine, dict):
-        return isinstance(found, dict) and all(key in found and _same(value, found[key]) for key, value in mine.items() if key not in ("tag", "padding"))
-    if isinstance(mine, (list, tuple)):
-        return isinstance(found, (list, tuple)) and len(mine) == len(found) and all(map(_same, mine, found))
-    return bool(mine == found)
+def _same(mine: _native.Datatype, found: _native.Datatype) -> bool:
+    """Whether a datatype in a file is this one, for values. How text is padded, how opaque bytes are called and which bits of numbers
+    are significant do not matter."""
+    kind = mine.class_name
+    if kind != found.class_name or mine.size != found.size:
+        return False
+    if kind == "compound":
+        pairs = zip(mine.fields, found.fields, strict=False)
+        return mine.member_count == found.member_count and all((a[0], a[1]) == (b[0], b[1]) and _same(a[2], b[2]) for a, b in pairs)
+    if kind in ("array", "sequence"):
+        return (kind == "sequence" or mine.shape == found.shape) and _same(mine.base, found.base)
+    return kind == "opaque" or not {*mine.differences(found)} - {"padding", "bit_offset", "bit_precision", "layout"}
 
 
 def _joined(reader: pa.RecordBatchReader | BatchReader) -> Iterator[pa.RecordBatch]:

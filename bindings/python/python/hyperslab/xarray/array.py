@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .. import _native
 from ..base.type_aliases import AnyArray, AnyDtype
 from ..dtypes import is_plain
 from ..objects.dataset import Dataset
@@ -35,7 +36,7 @@ class HyperslabArray(BackendArray):
 
     __slots__ = ("_datatype", "_path", "_store", "dtype", "shape")
 
-    def __init__(self, store: Store, path: str, datatype: dict[str, Any], dtype: AnyDtype, shape: tuple[int, ...]) -> None:
+    def __init__(self, store: Store, path: str, datatype: _native.Datatype, dtype: AnyDtype, shape: tuple[int, ...]) -> None:
         self._store, self._path, self._datatype = store, path, datatype
         self.dtype, self.shape = dtype, shape
 
@@ -75,9 +76,9 @@ def array_of(dataset: Dataset, key: Sequence[Along]) -> AnyArray:
     return np.asarray(whole[first])
 
 
-def converted(values: AnyArray, datatype: dict[str, Any], dtype: AnyDtype) -> AnyArray:
+def converted(values: AnyArray, datatype: _native.Datatype, dtype: AnyDtype) -> AnyArray:
     """Values as a variable of xarray has them: text decoded, numbers of netCDF-3 in native byte order."""
-    if datatype["class"] == "variable string":
+    if datatype.class_name == "variable string":
         out = np.empty(values.shape, dtype=object)
         out.reshape(-1)[:] = [value.decode("utf-8", "surrogateescape") for value in values.reshape(-1)]
         return out

@@ -6,12 +6,13 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from xarray.backends import BackendArray
 from xarray.core import indexing
 
+from .. import _native
 from ..base.type_aliases import AnyArray, AnyDtype
 from ..objects.dataset import Dataset
 from .array import Along, Key, array_of, converted, forward_key, full_points
@@ -43,7 +44,7 @@ class ConcatenatedArray(BackendArray):
     __slots__ = ("_axis", "_bounds", "_datatype", "_name", "_store", "dtype", "shape")
 
     def __init__(
-        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: AnyDtype, datatype: dict[str, Any]
+        self, store: DatasetsByFile, name: str, lengths: Sequence[int], axis: int, shape: tuple[int, ...], dtype: AnyDtype, datatype: _native.Datatype
     ) -> None:
         """An array of the datasets that `store` has of a variable.
 

@@ -100,7 +100,7 @@ def subgroups(file: _native.File, path: str) -> Iterator[str]:
     return below(found, number, path, frozenset({(found.path, number)}))
 
 
-def enum_name(file: _native.File, path: str, datatype: dict[str, Any]) -> str | None:
+def enum_name(file: _native.File, path: str, datatype: _native.Datatype) -> str | None:
     """The name of the committed type that equals an enumeration, in the group at `path` or above it."""
     while True:
         group, number = find_group(file, path)
@@ -109,7 +109,7 @@ def enum_name(file: _native.File, path: str, datatype: dict[str, Any]) -> str | 
             if target is None or group.kind(target) != "datatype":
                 continue
             known = group.describe(target, f"{path.rstrip('/')}/{name}")["datatype"]
-            if known["class"] == "enum" and known["members"] == datatype["members"] and known["base"] == datatype["base"]:
+            if known == datatype:
                 return name
         if path == "/":
             return None

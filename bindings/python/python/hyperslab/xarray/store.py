@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 from xarray import Variable
 from xarray.backends import AbstractDataStore
 from xarray.core import indexing
 
+from .. import _native
 from ..base.errors import ConflictError, Error, InternalError, UnsupportedError
 from ..base.type_aliases import AnyDtype, AttributeValue
 from ..dtypes import stored_dtype, value_dtype
@@ -115,7 +115,7 @@ class HyperslabStore(AbstractDataStore):
         if about["shape"] is None:
             raise UnsupportedError(f"{member.path} has a null dataspace, which is not an array")
         datatype, shape = about["datatype"], tuple(about["shape"])
-        if datatype["class"] == "array":
+        if datatype.class_name == "array":
             raise UnsupportedError(f"the elements of {member.path} are arrays")
         if any(extent > sys.maxsize for extent in shape):
             raise UnsupportedError(f"{member.path} has a dimension of {max(shape)}, which is more than numpy counts")
@@ -127,7 +127,7 @@ class HyperslabStore(AbstractDataStore):
         dtype, encoding = self._types(member, datatype)
         fill = attributes.get("_FillValue")
         if isinstance(fill, (str, bytes)):
-            as_text = datatype["class"] == "variable string"
+            as_text = datatype.class_name == "variable string"
             attributes["_FillValue"] = (fill if isinstance(fill, str) else fill.decode("utf-8", "replace")) if as_text else np.bytes_(fill)
         if member.file.format != "netcdf3":
             encoding.update(storage_of(about, dimensions))
@@ -138,20 +138,20 @@ class HyperslabStore(AbstractDataStore):
         variable = Variable(dimensions, data, attributes, encoding)
         return unpacked(name, variable, self, member.path, datatype, self._unpack)
 
-    def _types(self, member: Member, datatype: dict[str, Any]) -> tuple[AnyDtype, Encoding]:
+    def _types(self, member: Member, datatype: _native.Datatype) -> tuple[AnyDtype, Encoding]:
         """The dtype of the values, and the encoding that has the type in the file."""
-        if datatype["class"] == "variable string":
+        if datatype.class_name == "variable string":
             return np.dtype("O", metadata={"element_type": str}), {"dtype": str}  # as xarray marks text
         try:
             dtype = value_dtype(datatype)
         except Error as error:
             raise UnsupportedError(f"{member.path} cannot be read: {error.message}") from error
-        if datatype["class"] == "enum":
+        if datatype.class_name == "enum":
             name = enum_name(self.opened().file, self._group, datatype)
-            if name is None and datatype["boolean"]:
+            if name is None and datatype.is_boolean:
                 return dtype, {"dtype": dtype}  # a truth value of h5py
-            dtype = stored_dtype(datatype["base"])
-            enumeration = {"enum": {key: int(value) for key, value in datatype["members"]}, "enum_name": name or "enum_t"}
+            dtype = stored_dtype(datatype.base)
+            enumeration = {"enum": dict(datatype.values), "enum_name": name or "enum_t"}
             return dtype, {"dtype": np.dtype(dtype, metadata=enumeration)}
         # netCDF-3 is big-endian whatever was written, and xarray cannot decode compounds in another byte order.
         if member.file.format == "netcdf3" or dtype.names is not None:

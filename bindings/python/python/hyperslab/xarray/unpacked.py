@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from xarray import Variable
 from xarray.conventions import decode_cf_variable
 from xarray.core import indexing
 
+from .. import _native
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue
 from ..dtypes import is_plain
 from .array import Along, HyperslabArray, Key, Store, forward_key
@@ -45,7 +46,7 @@ class UnpackedArray(HyperslabArray):
 
     __slots__ = ("_unpacking",)
 
-    def __init__(self, store: Store, path: str, datatype: dict[str, Any], shape: tuple[int, ...], unpacking: Unpacking) -> None:
+    def __init__(self, store: Store, path: str, datatype: _native.Datatype, shape: tuple[int, ...], unpacking: Unpacking) -> None:
         super().__init__(store, path, datatype, np.dtype("f8" if unpacking.is_double else "f4"), shape)
         self._unpacking = unpacking
 
@@ -70,7 +71,7 @@ def _shape_of(key: Sequence[Along], shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(len(range(*along.indices(extent))) if isinstance(along, slice) else np.size(along) for along, extent in kept)
 
 
-def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: dict[str, Any], wanted: bool | Mapping[str, bool]) -> Variable:
+def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: _native.Datatype, wanted: bool | Mapping[str, bool]) -> Variable:
     """The variable as xarray decodes it, but unpacked while it is read; `variable` itself if xarray is to decode it: times, unsigned
     numbers, factors of other types than the result.
 
@@ -105,10 +106,10 @@ def unpacked(name: str, variable: Variable, store: Store, path: str, datatype: d
     return Variable(variable.dims, indexing.LazilyIndexedArray(data), decoded.attrs, decoded.encoding)
 
 
-def _is_unpacked_by_core(datatype: dict[str, Any]) -> bool:
+def _is_unpacked_by_core(datatype: _native.Datatype) -> bool:
     """Whether the core unpacks numbers as they are stored: plain ones in the byte order of this machine. Variables of netCDF-3 show
     a native dtype, although their numbers are stored big-endian."""
-    return datatype["class"] in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype['order']}i8").isnative
+    return datatype.class_name in ("integer", "float") and is_plain(datatype) and np.dtype(f"{datatype.order}i8").isnative
 
 
 def _is_exact(factor: AttributeValue, dtype: AnyDtype) -> bool:

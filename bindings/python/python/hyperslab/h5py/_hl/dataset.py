@@ -43,7 +43,7 @@ class Dataset(HLObject, dataset.Dataset):
     @property
     def fillvalue(self) -> Any:
         """The value of unwritten elements; `None` of references and sequences."""
-        return None if self._about["datatype"]["class"] in ("reference", "sequence") else super().fillvalue
+        return None if self._about["datatype"].class_name in ("reference", "sequence") else super().fillvalue
 
     @property
     def compression(self) -> str | None:
