@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .. import _native, dtypes
+from ..backends.backend import Backend
 from ..base.errors import UnsupportedError
 from ..base.extras import LateModule
 from . import reading
@@ -22,6 +23,7 @@ else:
 class _Dataset(Protocol):
     """What this module needs of a dataset."""
 
+    _backend: Backend
     _file: _native.File
     _number: int
     _about: dict[str, Any]
@@ -50,7 +52,7 @@ def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
         nothing: np.ndarray[Any, Any] = np.empty(dataset.shape, dataset.dtype)
         nothing.flags.writeable = False
         return nothing
-    descriptor, offset, length = _native.value_bytes(dataset._file, dataset._number)
+    descriptor, offset, length = _native.value_bytes(dataset._backend.native, dataset._number)
     try:
         start = offset - offset % mmap.ALLOCATIONGRANULARITY
         pages = mmap.mmap(descriptor, offset - start + length, access=mmap.ACCESS_READ, offset=start)

@@ -21,6 +21,8 @@ use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
 /// Bytes that the superblock takes at the beginning of the file.
 pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
 
+/// Bytes of the message that leads to a continuation block of an object header: an address and a length.
+const CONTINUATION_BYTES: usize = 16;
 /// Flag: the message never changes.
 const CONSTANT: u8 = 1;
 /// Flag: the message's body is where to find it.
@@ -111,7 +113,16 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
                 group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses, pointed)?,
-            NewContent::Datatype(datatype) => vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(datatype)?)],
+            NewContent::Datatype(datatype) => {
+                let body = datatype::encode(datatype)?;
+                let is_small = body.len() < CONTINUATION_BYTES;
+                let mut messages = vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, body)];
+                if is_small {
+                    // Programs that count its users, or give it attributes, put the link to more messages here.
+                    messages.push((kind::NIL, 0, vec![0; CONTINUATION_BYTES]));
+                }
+                messages
+            }
         };
         if let Some(count) = references.get(index).copied().filter(|count| *count > 1) {
             let mut message = vec![0];
