@@ -9,6 +9,9 @@ from .. import _native
 from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..values import new_references
 
+#: Objects whose descriptions are kept: a file may have millions.
+_MAX_DESCRIBED = 4096
+
 
 class WrittenLinks:
     """The links of a group, as `_native.Links`."""
@@ -55,8 +58,7 @@ class WrittenObjects:
         self.writer, self.path, self.user_block_bytes = writer, path, user_block_bytes
         #: Names of the dimensions of netCDF variables, by the numbers of their datasets.
         self.declared: dict[int, tuple[str, ...]] = {}
-        #: Paths and descriptions of objects by their numbers, until they change.
-        self._paths: dict[int, str] = {}
+        #: Descriptions of objects by their numbers, until they change.
         self._described: dict[int, dict[str, Any]] = {}
 
     @property
@@ -164,6 +166,8 @@ class WrittenObjects:
         if about is None:
             about = self.writer.describe(path)
             about["refusal"] = None
+            if len(self._described) >= _MAX_DESCRIBED:
+                self._described.clear()
             self._described[number] = about
         return about
 
