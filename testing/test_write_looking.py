@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 
-def test_members_of_a_file_that_is_being_written(tmp_path: pathlib.Path) -> None:
-    with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w", track_order=True) as g:
+@pytest.mark.parametrize("tracked", [False, True])
+def test_members_of_a_file_that_is_being_written(tmp_path: pathlib.Path, tracked: bool) -> None:
+    with hs.create(tmp_path / "x.h5", track_order=tracked) as f, h5py.File(tmp_path / "y.h5", "w", track_order=tracked) as g:
         for file in (f, g):
             file["x"] = np.arange(3)
             file["x"].attrs["units"] = "K"

@@ -83,7 +83,8 @@ impl FileWriter {
         self.objects.iter().find(|(_, object)| object.id == id && object.link.is_none()).map(|(path, _)| format!("/{path}"))
     }
 
-    /// Names of the members of a group in creation order, with their targets if they are links.
+    /// Names of the members of a group, with their targets if they are links: in the order of creation if the group records it, else in
+    /// that of the names, as readers list them.
     ///
     /// # Errors
     /// `NotFound` if there is no such object; `InvalidInput` if it is not a group.
@@ -96,7 +97,9 @@ impl FileWriter {
                 members.push((object.created, name, object));
             }
         }
-        members.sort_by_key(|(created, ..)| *created);
+        if self.objects.get(prefix.trim_end_matches('/')).is_some_and(|group| group.tracked) {
+            members.sort_by_key(|(created, ..)| *created);
+        }
         Ok(members.into_iter().map(|(_, name, object)| (name.to_owned(), object.link.clone())).collect())
     }
 
