@@ -113,7 +113,7 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
     if maxshape is True:
         maxshape = (None,) * len(stated.shape or ())
     largest = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
-    if chunks is True and not found and largest is None:
+    if chunks is True and not found and (largest is None or largest == list(stated.shape or ())):
         chunks = _halved(stated.shape or (), stated.datatype.size)
     chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
     return Storage(largest, chosen, found)
