@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing
     import pyarrow.dataset
 
 #: A path of a file or folder.
@@ -24,6 +25,17 @@ UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
+#: What numpy makes a dtype of.
+DtypeLike: TypeAlias = "numpy.typing.DTypeLike"
+
+# What is given is tested when it is used. Any object is accepted, and these names say what it should be:
+
+#: What indexes a dataset: a number, a slice, `...`, a mask, a list of numbers, names of fields, or several of these in a tuple.
+Key: TypeAlias = object
+#: What is stored: what numpy makes an array of, text, references, sequences of any length, or `Empty`.
+Values: TypeAlias = object
+#: Names of attributes and their values.
+Attributes = Mapping[str, Values]
 
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
@@ -38,6 +50,8 @@ Json = Any
 JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
+#: The value of an argument that is passed on by its name, to a function that tests it.
+Option = Any
 #: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
 Condition: TypeAlias = "str | pyarrow.dataset.Expression"
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _native
 from ..base.errors import ObjectNotFoundError
+from ..base.type_aliases import AnyDtype
 from ._missing import missing_from, unsupported
 from .h5s import SpaceID
 from .h5t import TypeID, of_description
@@ -35,7 +34,7 @@ class AttrID:
         return len(self.shape or ())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return self.get_type().dtype
 
@@ -83,4 +82,4 @@ def get_num_attrs(loc: Any) -> int:
 create = unsupported("h5a.create")
 delete = unsupported("h5a.delete")
 
-__getattr__: Any = missing_from("h5py.h5a")
+__getattr__ = missing_from("h5py.h5a")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyDtype
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL
@@ -51,9 +50,9 @@ class DatasetID(ObjectID):
         return shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
-        dtype: np.dtype[Any] = self._node.dtype
+        dtype: AnyDtype = self._node.dtype
         return dtype
 
     def get_type(self) -> TypeID:
@@ -117,4 +116,4 @@ open = unsupported("h5d.open")
 
 __all__ = ["CHUNKED", "COMPACT", "CONTIGUOUS", "FILL_TIME_ALLOC", "FILL_TIME_IFSET", "FILL_TIME_NEVER", "VIRTUAL", "DatasetID", "StoreInfo", "create", "open"]
 
-__getattr__: Any = missing_from("h5py.h5d")
+__getattr__ = missing_from("h5py.h5d")

@@ -89,4 +89,4 @@ def _text(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-__getattr__: Any = missing_from("h5py.h5ds")
+__getattr__ = missing_from("h5py.h5ds")

@@ -38,4 +38,4 @@ open = unsupported("h5f.open")
 create = unsupported("h5f.create")
 flush = unsupported("h5f.flush")
 
-__getattr__: Any = missing_from("h5py.h5f")
+__getattr__ = missing_from("h5py.h5f")

@@ -43,4 +43,4 @@ class LinkProxy:
         return self._group.visit_links(lambda path: func(path.encode()))
 
 
-__getattr__: Any = missing_from("h5py.h5g")
+__getattr__ = missing_from("h5py.h5g")

@@ -21,4 +21,4 @@ def get_name(obj: Any) -> bytes | None:
     return str(obj._node.name).encode()
 
 
-__getattr__: Any = missing_from("h5py.h5i")
+__getattr__ = missing_from("h5py.h5i")

@@ -39,4 +39,4 @@ def open(loc: Any, name: bytes) -> Any:
 link = unsupported("h5o.link")
 copy = unsupported("h5o.copy")
 
-__getattr__: Any = missing_from("h5py.h5o")
+__getattr__ = missing_from("h5py.h5o")

@@ -133,4 +133,4 @@ def creation_properties(node: Node) -> PropOCID:
 
 create = unsupported("h5p.create")
 
-__getattr__: Any = missing_from("h5py.h5p")
+__getattr__ = missing_from("h5py.h5p")

@@ -36,4 +36,4 @@ create = unsupported("h5r.create")
 
 __all__ = ["DATASET_REGION", "OBJECT", "Reference", "RegionReference", "create", "dereference", "get_name", "get_region"]
 
-__getattr__: Any = missing_from("h5py.h5r")
+__getattr__ = missing_from("h5py.h5r")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native, dtypes
+from ..base.type_aliases import AnyDtype
 from ..values import dtype_encoding, tagged_dtypes
 from ..values.references import Reference, RegionReference
 from ._missing import missing_from, unsupported
@@ -30,11 +31,11 @@ class TypeID:
         self._described, self._owner = described, owner
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return tagged_dtypes.of_datatype(self._described)
 
-    def py_dtype(self) -> np.dtype[Any]:
+    def py_dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return self.dtype
 
@@ -249,7 +250,7 @@ class string_info(NamedTuple):
     length: int | None
 
 
-def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype[Any]:
+def string_dtype(encoding: str = "utf-8", length: int | None = None) -> AnyDtype:
     """The dtype of text: of variable length, or of `length` bytes."""
     encoding = {"ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8"}.get(encoding.lower(), "")
     if not encoding:
@@ -261,27 +262,27 @@ def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype
     return np.dtype(f"|S{length}", metadata={"h5py_encoding": encoding})
 
 
-def vlen_dtype(basetype: Any) -> np.dtype[Any]:
+def vlen_dtype(basetype: Any) -> AnyDtype:
     """The dtype of sequences of variable length."""
-    tagged: np.dtype[Any] = np.dtype(object, metadata={"vlen": basetype if basetype in (str, bytes) else np.dtype(basetype)})
+    tagged: AnyDtype = np.dtype(object, metadata={"vlen": basetype if basetype in (str, bytes) else np.dtype(basetype)})
     return tagged
 
 
-def enum_dtype(values_dict: dict[str, int], basetype: Any = np.uint8) -> np.dtype[Any]:
+def enum_dtype(values_dict: dict[str, int], basetype: Any = np.uint8) -> AnyDtype:
     """The dtype of an enumeration."""
     base = np.dtype(basetype)
     if base.kind not in "iu":
         raise TypeError("only integers can be the base of an enumeration")
-    tagged: np.dtype[Any] = np.dtype(base, metadata={"enum": values_dict})
+    tagged: AnyDtype = np.dtype(base, metadata={"enum": values_dict})
     return tagged
 
 
-def opaque_dtype(np_dtype: Any) -> np.dtype[Any]:
+def opaque_dtype(np_dtype: Any) -> AnyDtype:
     """The dtype of bytes that h5py stores as they are, under numpy's name of the dtype."""
     plain = np.dtype(np_dtype)
     if plain.kind == "O" or plain.names is not None or plain.subdtype is not None:
         raise TypeError("objects, compounds and arrays cannot be stored as opaque bytes")
-    tagged: np.dtype[Any] = np.dtype(plain, metadata={"h5py_opaque": True})
+    tagged: AnyDtype = np.dtype(plain, metadata={"h5py_opaque": True})
     return tagged
 
 
@@ -289,7 +290,7 @@ ref_dtype = np.dtype(object, metadata={"ref": Reference})
 regionref_dtype = np.dtype(object, metadata={"ref": RegionReference})
 
 
-def special_dtype(**kind: Any) -> np.dtype[Any]:
+def special_dtype(**kind: Any) -> AnyDtype:
     """A tagged dtype: `vlen=` a base type, `enum=` base and names, or `ref=` a class of references."""
     if len(kind) != 1:
         raise TypeError("give one of vlen, enum and ref")
@@ -335,9 +336,9 @@ def check_complex_dtype(dt: Any) -> bool:
     return False
 
 
-def complex_compat_dtype(dt: Any) -> np.dtype[Any]:
+def complex_compat_dtype(dt: Any) -> AnyDtype:
     """The dtype of a complex number that is stored as a compound."""
-    tagged: np.dtype[Any] = np.dtype(dt)
+    tagged: AnyDtype = np.dtype(dt)
     return tagged
 
 
@@ -367,4 +368,4 @@ array_create = unsupported("h5t.array_create")
 vlen_create = unsupported("h5t.vlen_create")
 open = unsupported("h5t.open")
 
-__getattr__: Any = missing_from("h5py.h5t")
+__getattr__ = missing_from("h5py.h5t")

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..files.file import File
 from ..values import dtype_encoding
 from ..values.new_references import NewReference
@@ -51,7 +51,7 @@ class Writer:
     def __init__(self, file: File, writer: Any, options: dict[str, Any]) -> None:
         self._file, self._writer, self._options = file, writer, options
         self._referred = 0
-        self._datatypes: dict[np.dtype[Any], _native.Datatype] = {}
+        self._datatypes: dict[AnyDtype, _native.Datatype] = {}
         #: The containers that are being written, from the outermost on.
         self._above: list[int] = []
 
@@ -91,7 +91,7 @@ class Writer:
         for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
             self._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
 
-    def _datatype(self, dtype: np.dtype[Any]) -> _native.Datatype:
+    def _datatype(self, dtype: AnyDtype) -> _native.Datatype:
         """The stored datatype of a dtype."""
         known = self._datatypes.get(dtype)
         if known is None:

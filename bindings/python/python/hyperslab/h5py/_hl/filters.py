@@ -39,4 +39,4 @@ class FilterRefBase(Mapping[str, Any]):
         return hash((self.filter_id, self.filter_options))
 
 
-__getattr__: Any = missing_from("h5py.filters")
+__getattr__ = missing_from("h5py.filters")
