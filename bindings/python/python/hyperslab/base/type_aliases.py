@@ -35,7 +35,7 @@ Key: TypeAlias = object
 #: What is stored: what numpy makes an array of, text, references, sequences of any length, or `Empty`.
 Values: TypeAlias = object
 #: Names of attributes and their values.
-Attributes = Mapping[str, Values]
+AttributeValues = Mapping[str, Values]
 
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
