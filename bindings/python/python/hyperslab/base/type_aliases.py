@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -54,6 +54,16 @@ ColumnValue = Any
 Option = Any
 #: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
 Condition: TypeAlias = "str | pyarrow.dataset.Expression"
+
+
+class Communicator(Protocol):
+    """What is used of a communicator of mpi4py."""
+
+    def Get_rank(self) -> int: ...
+    def Get_size(self) -> int: ...
+    def bcast(self, obj: Any, /, root: int = 0) -> Any: ...
+    def gather(self, sendobj: Any, /, root: int = 0) -> Any: ...
+    def allgather(self, sendobj: Any, /) -> Any: ...
 
 
 class OpenOptions(TypedDict, total=False):
