@@ -22,18 +22,18 @@ from .writing.parallel import Committed, Task, WritePlan
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-Made = TypeVar("Made")
+_Made = TypeVar("_Made")
 
 
-def _shared(comm: Communicator, root: int, make: Callable[[], Made]) -> Made:
+def _shared(comm: Communicator, root: int, make: Callable[[], _Made]) -> _Made:
     """Calls `make` on process `root`, and returns its result, or raises its exception, on every process."""
-    outcome: tuple[Made | None, BaseException | None] = (None, None)
+    outcome: tuple[_Made | None, BaseException | None] = (None, None)
     if comm.Get_rank() == root:
         try:
             outcome = make(), None
         except Exception as error:  # every process must learn of it, or the others wait forever
             outcome = None, error
-    made: Made
+    made: _Made
     made, failure = comm.bcast(outcome, root)
     if failure is not None:
         raise failure

@@ -13,6 +13,7 @@ from ..base.type_aliases import AnyArray, AnyDtype, Elements
 from . import new_references
 from .regions import RegionSelection
 
+#: A selection as the core has it, or as it was made here.
 AnyRegionSelection = _native.RegionSelection | RegionSelection
 
 
@@ -118,10 +119,10 @@ class MadeRegionReference(RegionReference):
         return MadeRegionReference(file, self._made.object, self._made.path, self._made.selection)
 
 
-def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> list[Reference]:
+def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> list[new_references.AnyReference | None]:
     """Decodes references: `raw` are whole elements of a reference datatype."""
     if not isinstance(file, _native.File):
-        found: list[Reference] = file.references(datatype, raw)  # of a file that is being created
+        found: list[new_references.AnyReference | None] = file.references(datatype, raw)  # of a file that is being created
         return found
     kind, size = datatype.reference_kind, datatype.size
     classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "region" else Reference}
