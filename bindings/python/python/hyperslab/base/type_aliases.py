@@ -37,6 +37,9 @@ Values: TypeAlias = object
 #: Names of attributes and their values.
 AttributeValues = Mapping[str, Values]
 
+#: The value of an argument that is passed on by its name, to a function whose signature has its type: a name for `Any`.
+Option = Any
+
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
 #: Elements of a dataset: an array; for one element a numpy scalar, `bytes`, a `Reference`, or an array if elements have variable
@@ -50,8 +53,6 @@ Json = Any
 JsonObject = dict[str, Json]
 #: A Python value of the type of a column: a number, a text or a time.
 ColumnValue = Any
-#: The value of an argument that is passed on by its name, to a function that tests it.
-Option = Any
 #: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
 Condition: TypeAlias = "str | pyarrow.dataset.Expression"
 

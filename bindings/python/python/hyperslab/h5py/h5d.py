@@ -15,7 +15,7 @@ from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL
 from .h5s import SpaceID
 from .h5t import TypeID, of_description
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 FILL_TIME_ALLOC, FILL_TIME_NEVER, FILL_TIME_IFSET = range(3)
 
@@ -91,7 +91,7 @@ class DatasetID(ObjectID):
                 return chunk
         raise InvalidInputError(f"no chunk in the file begins at {wanted}", self._file.path, self._node.name)
 
-    def chunk_iter(self, func: Callable[[StoreInfo], Result | None]) -> Result | None:
+    def chunk_iter(self, func: Callable[[StoreInfo], _Result | None]) -> _Result | None:
         """Calls a function with each chunk, until it returns something other than `None`."""
         for chunk in self._chunks():
             result = func(chunk)

@@ -9,7 +9,7 @@ from ..base.errors import READ_ONLY, InvalidInputError, ReadOnlyError
 from ._missing import missing_from
 from .h5d import DatasetID
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def is_scale(dset: DatasetID) -> bool:
@@ -51,7 +51,7 @@ def is_attached(dset: DatasetID, scale: DatasetID, idx: int) -> bool:
     return scale in scales(dset, idx)
 
 
-def iterate(dset: DatasetID, dim: int, func: Callable[[DatasetID], Result | None], startidx: int = 0) -> Result | None:
+def iterate(dset: DatasetID, dim: int, func: Callable[[DatasetID], _Result | None], startidx: int = 0) -> _Result | None:
     """Calls a function with each scale of a dimension, until it returns something other than `None`."""
     if not 0 <= dim < dset.rank:
         raise InvalidInputError(f"dimension {dim} of a dataset with {dset.rank}", None, dset._node.name)

@@ -9,7 +9,7 @@ from ..objects.group import Group
 from ._missing import missing_from
 from ._objects import ObjectID
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 class GroupID(ObjectID):
@@ -42,7 +42,7 @@ class LinkProxy:
     def __init__(self, group: Group) -> None:
         self._group = group
 
-    def visit(self, func: Callable[[bytes], Result | None]) -> Result | None:
+    def visit(self, func: Callable[[bytes], _Result | None]) -> _Result | None:
         """Calls a function with the path of each link, as bytes."""
         return self._group.visit_links(lambda path: func(path.encode()))
 

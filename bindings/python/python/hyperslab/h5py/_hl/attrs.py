@@ -10,6 +10,7 @@ from ...objects.node import Node
 from ...objects.node_attributes import NodeAttributes
 from .. import h5a
 from .._objects import ObjectID
+from ..h5t import TypeID
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
 
@@ -21,8 +22,8 @@ class AttributeManager(Attributes):
         self._node = parent
 
     @property
-    def _id(self) -> ObjectID:
-        found: ObjectID = self._node.id
+    def _id(self) -> ObjectID | TypeID:
+        found: ObjectID | TypeID = self._node.id
         return found
 
     def __contains__(self, name: object) -> bool:

@@ -10,6 +10,7 @@ from ...files.file import open as open_file
 from ...objects.node import Node
 from ...values.empty import Empty
 from .._objects import ObjectID
+from ..h5t import TypeID
 from .attrs import AttributeManager
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -27,8 +28,9 @@ class HLObject(Node):
         return self._id_class(self)
 
     @property
-    def _id(self) -> ObjectID:
-        return self._id_class(self)
+    def _id(self) -> ObjectID | TypeID:
+        found: ObjectID | TypeID = self.id
+        return found
 
     @property
     def attrs(self) -> AttributeManager:
