@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from . import indexes
 from .base.errors import CancelledError, Error
-from .base.type_aliases import Path
+from .base.type_aliases import Communicator, Option, Path, UInt8Array
 from .indexes import Indexed
 from .netcdf.plan import NetcdfPlan
 from .querying.sources import Files
@@ -22,15 +22,18 @@ from .writing.parallel import Committed, Task, WritePlan
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+_Made = TypeVar("_Made")
 
-def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
+
+def _shared(comm: Communicator, root: int, make: Callable[[], _Made]) -> _Made:
     """Calls `make` on process `root`, and returns its result, or raises its exception, on every process."""
-    outcome: tuple[Any, BaseException | None] = (None, None)
+    outcome: tuple[_Made | None, BaseException | None] = (None, None)
     if comm.Get_rank() == root:
         try:
             outcome = make(), None
         except Exception as error:  # every process must learn of it, or the others wait forever
             outcome = None, error
+    made: _Made
     made, failure = comm.bcast(outcome, root)
     if failure is not None:
         raise failure
@@ -38,7 +41,7 @@ def _shared(comm: Any, root: int, make: Callable[[], Any]) -> Any:
 
 
 def plan(
-    comm: MPI.Comm, path: Path, mode: str = "x", *, define: Callable[[Any], object] | None = None, root: int = 0, netcdf: bool = False, **options: Any
+    comm: Communicator, path: Path, mode: str = "x", *, define: Callable[[Any], object] | None = None, root: int = 0, netcdf: bool = False, **options: Option
 ) -> WritePlan:
     """Makes a plan on one process and shares it with all processes of `comm`. Every process calls this.
 
@@ -70,7 +73,7 @@ def plan(
     return shared
 
 
-def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int = 0) -> Committed:
+def commit(comm: Communicator, plan: WritePlan, fragment: bytes | None, *, root: int = 0) -> Committed:
     """Publishes what all processes wrote. Every process calls this, and gets the same result or exception.
 
     Args:
@@ -99,20 +102,19 @@ def commit(comm: MPI.Comm, plan: WritePlan, fragment: bytes | None, *, root: int
             raise CancelledError(f"processes {missing} did not finish their part: nothing was written")
         return plan.commit(fragments)
 
-    done: Committed = _shared(comm, root, make)
-    return done
+    return _shared(comm, root, make)
 
 
 @contextmanager
 def write(
-    comm: MPI.Comm,
+    comm: Communicator,
     path: Path,
     mode: str = "x",
     *,
     define: Callable[[Any], object] | None = None,
     root: int = 0,
     threads: int | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Iterator[Task]:
     """Plans, writes and commits. Every process enters the `with` block.
 
@@ -159,14 +161,14 @@ def write(
 
 
 def index(
-    comm: MPI.Comm,
+    comm: Communicator,
     files: Files,
     datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
     root: int = 0,
     threads: int | None = 1,
-    **options: Any,
+    **options: Option,
 ) -> Indexed:
     """Builds value indexes as `hyperslab.index` does; each process of `comm` builds a part. Every process calls this.
 
@@ -201,12 +203,11 @@ def index(
         return indexes.commit([fragment for mine, _ in built for fragment in mine])
 
     try:
-        done: Indexed = _shared(comm, root, make)
+        return _shared(comm, root, make)
     except Error:
         if failure is not None:
             raise failure from None
         raise
-    return done
 
 
 @contextmanager
@@ -215,11 +216,11 @@ def collect(
     path: Path,
     mode: str = "x",
     *,
-    create: Callable[[Any], object],
+    create: Callable[[Task], object],
     datasets: list[str],
     buffer_bytes: int = 16 << 20,
     threads: int | None = None,
-    **options: Any,
+    **options: Option,
 ) -> Iterator[NodeCollector]:
     """Writes rows that the processes of each node hand to one of them through shared memory. Every process enters the `with` block.
 
@@ -255,7 +256,7 @@ def collect(
     writers = comm.Split(0 if is_first else MPI.UNDEFINED, comm.Get_rank())
     window = MPI.Win.Allocate_shared(buffer_bytes if is_first else 0, 1, comm=node)
     failure: BaseException | None = None
-    buffer: Any = np.frombuffer(window.Shared_query(0)[0], np.uint8)
+    buffer: UInt8Array = np.frombuffer(window.Shared_query(0)[0], np.uint8)
     try:
         if is_first:
             has_begun = False

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing
     import pyarrow.dataset
 
 #: A path of a file or folder.
@@ -24,6 +25,20 @@ UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
+#: What numpy makes a dtype of.
+DtypeLike: TypeAlias = "numpy.typing.DTypeLike"
+
+# What is given is tested when it is used. Any object is accepted, and these names say what it should be:
+
+#: What indexes a dataset: a number, a slice, `...`, a mask, a list of numbers, names of fields, or several of these in a tuple.
+Key: TypeAlias = object
+#: What is stored: what numpy makes an array of, text, references, sequences of any length, or `Empty`.
+Values: TypeAlias = object
+#: Names of attributes and their values.
+AttributeValues = Mapping[str, Values]
+
+#: The value of an argument that is passed on by its name, to a function whose signature has its type: a name for `Any`.
+Option = Any
 
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
@@ -40,6 +55,16 @@ JsonObject = dict[str, Json]
 ColumnValue = Any
 #: A condition on rows: text such as `"depth < 100"`, or an expression of pyarrow.
 Condition: TypeAlias = "str | pyarrow.dataset.Expression"
+
+
+class Communicator(Protocol):
+    """What is used of a communicator of mpi4py."""
+
+    def Get_rank(self) -> int: ...
+    def Get_size(self) -> int: ...
+    def bcast(self, obj: Any, /, root: int = 0) -> Any: ...
+    def gather(self, sendobj: Any, /, root: int = 0) -> Any: ...
+    def allgather(self, sendobj: Any, /) -> Any: ...
 
 
 class OpenOptions(TypedDict, total=False):

@@ -3,8 +3,6 @@
 Objects have h5py's names and values. Changing a file that is open for reading raises `hyperslab.ReadOnlyError`, and names that reading does not need are
 an `AttributeError` that names them."""
 
-from typing import Any
-
 from . import h5, h5a, h5d, h5ds, h5f, h5fd, h5g, h5i, h5l, h5o, h5p, h5pl, h5r, h5s, h5t, h5z, version
 from ._hl import filters
 from ._hl.attrs import AttributeManager
@@ -97,4 +95,4 @@ __all__ = [
     "vlen_dtype",
 ]
 
-__getattr__: Any = missing_from("h5py")
+__getattr__ = missing_from("h5py")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ..base.errors import UnsupportedError
 
@@ -20,7 +20,7 @@ def missing_from(module: str) -> Callable[[str], NoReturn]:
 def unsupported(name: str) -> Callable[..., NoReturn]:
     """A function that raises `UnsupportedError`."""
 
-    def refuse(*_: Any, **__: Any) -> NoReturn:
+    def refuse(*_: object, **__: object) -> NoReturn:
         raise UnsupportedError(f"h5py.{name}: Hyperslab takes h5py's place for reading files; use h5py itself, or hyperslab.create to write new ones")
 
     refuse.__name__ = name.rpartition(".")[2]

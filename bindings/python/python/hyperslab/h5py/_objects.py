@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import _native
 from ..objects.node import Node
-from .h5p import creation_properties
+from .h5p import PropOCID, creation_properties
 
 
 class ObjectID:
@@ -46,7 +44,7 @@ class ObjectID:
     def __hash__(self) -> int:
         return hash(self._node)
 
-    def get_create_plist(self) -> Any:
+    def get_create_plist(self) -> PropOCID:
         """How the object was created."""
         return creation_properties(self._node)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._missing import missing_from
 
 INDEX_NAME, INDEX_CRT_ORDER = 0, 1
@@ -36,4 +34,4 @@ def get_libversion() -> tuple[int, int, int]:
     return (2, 0, 0)
 
 
-__getattr__: Any = missing_from("h5py.h5")
+__getattr__ = missing_from("h5py.h5")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from .. import _native
 from ..base.errors import ObjectNotFoundError
+from ..base.type_aliases import AnyDtype
 from ._missing import missing_from, unsupported
+from ._objects import ObjectID
 from .h5s import SpaceID
 from .h5t import TypeID, of_description
 
@@ -35,7 +35,7 @@ class AttrID:
         return len(self.shape or ())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return self.get_type().dtype
 
@@ -55,12 +55,12 @@ class AttrID:
         """Does nothing."""
 
 
-def _node(loc: Any) -> Any:
+def _node(loc: ObjectID | TypeID) -> Any:
     """The object of an identifier; that of a committed datatype knows it as its owner."""
     return loc._owner if isinstance(loc, TypeID) else loc._node
 
 
-def open(loc: Any, name: bytes | str) -> AttrID:
+def open(loc: ObjectID | TypeID, name: bytes | str) -> AttrID:
     """The attribute of an object."""
     text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
     node = _node(loc)
@@ -70,12 +70,12 @@ def open(loc: Any, name: bytes | str) -> AttrID:
     return AttrID(text, found)
 
 
-def exists(loc: Any, name: bytes | str) -> bool:
+def exists(loc: ObjectID | TypeID, name: bytes | str) -> bool:
     """Whether an object has an attribute."""
     return (name.decode() if isinstance(name, bytes) else name) in _node(loc)._file.attribute_names(_node(loc)._number)
 
 
-def get_num_attrs(loc: Any) -> int:
+def get_num_attrs(loc: ObjectID | TypeID) -> int:
     """Number of attributes of an object."""
     return len(_node(loc)._file.attribute_names(_node(loc)._number))
 
@@ -83,4 +83,4 @@ def get_num_attrs(loc: Any) -> int:
 create = unsupported("h5a.create")
 delete = unsupported("h5a.delete")
 
-__getattr__: Any = missing_from("h5py.h5a")
+__getattr__ = missing_from("h5py.h5a")

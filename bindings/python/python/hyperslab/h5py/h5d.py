@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple, TypeVar
 
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyDtype
+from ..objects.dataset import Dataset
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL
 from .h5s import SpaceID
 from .h5t import TypeID, of_description
+
+_Result = TypeVar("_Result")
 
 FILL_TIME_ALLOC, FILL_TIME_NEVER, FILL_TIME_IFSET = range(3)
 
@@ -37,7 +39,7 @@ class StoreInfo(NamedTuple):
 class DatasetID(ObjectID):
     """Identifies a dataset."""
 
-    _node: Any
+    _node: Dataset
 
     @property
     def rank(self) -> int:
@@ -47,14 +49,12 @@ class DatasetID(ObjectID):
     @property
     def shape(self) -> tuple[int, ...] | None:
         """Extent of each dimension."""
-        shape: tuple[int, ...] | None = self._node.shape
-        return shape
+        return self._node.shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
-        dtype: np.dtype[Any] = self._node.dtype
-        return dtype
+        return self._node.dtype
 
     def get_type(self) -> TypeID:
         """The datatype."""
@@ -75,11 +75,11 @@ class DatasetID(ObjectID):
         blocks = self._places()
         return min(block.byte_offset for block in blocks) if blocks else None
 
-    def get_num_chunks(self, space: Any = None) -> int:
+    def get_num_chunks(self, space: SpaceID | None = None) -> int:
         """Number of chunks in the file."""
         return len(self._chunks())
 
-    def get_chunk_info(self, index: int, space: Any = None) -> StoreInfo:
+    def get_chunk_info(self, index: int, space: SpaceID | None = None) -> StoreInfo:
         """The chunk of a number in the file's order."""
         return self._chunks()[index]
 
@@ -91,7 +91,7 @@ class DatasetID(ObjectID):
                 return chunk
         raise InvalidInputError(f"no chunk in the file begins at {wanted}", self._file.path, self._node.name)
 
-    def chunk_iter(self, func: Callable[[StoreInfo], Any]) -> Any:
+    def chunk_iter(self, func: Callable[[StoreInfo], _Result | None]) -> _Result | None:
         """Calls a function with each chunk, until it returns something other than `None`."""
         for chunk in self._chunks():
             result = func(chunk)
@@ -117,4 +117,4 @@ open = unsupported("h5d.open")
 
 __all__ = ["CHUNKED", "COMPACT", "CONTIGUOUS", "FILL_TIME_ALLOC", "FILL_TIME_IFSET", "FILL_TIME_NEVER", "VIRTUAL", "DatasetID", "StoreInfo", "create", "open"]
 
-__getattr__: Any = missing_from("h5py.h5d")
+__getattr__ = missing_from("h5py.h5d")

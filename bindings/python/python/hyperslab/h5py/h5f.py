@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._missing import missing_from, unsupported
+from ._objects import ObjectID
 from .h5g import GroupID
 
 ACC_RDONLY, ACC_RDWR, ACC_TRUNC, ACC_EXCL = 0, 1, 2, 4
@@ -29,7 +28,7 @@ class FileID(GroupID):
         self._file.close()
 
 
-def get_name(obj: Any) -> bytes:
+def get_name(obj: ObjectID) -> bytes:
     """The path of the file of an object."""
     return str(obj._file.path).encode()
 
@@ -38,4 +37,4 @@ open = unsupported("h5f.open")
 create = unsupported("h5f.create")
 flush = unsupported("h5f.flush")
 
-__getattr__: Any = missing_from("h5py.h5f")
+__getattr__ = missing_from("h5py.h5f")

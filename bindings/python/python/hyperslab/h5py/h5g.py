@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
+from ..objects.group import Group
 from ._missing import missing_from
 from ._objects import ObjectID
+
+_Result = TypeVar("_Result")
 
 
 class GroupID(ObjectID):
     """Identifies a group."""
 
-    _node: Any
+    _node: Group
 
     def get_num_objs(self) -> int:
         """Number of links."""
         return len(self._node)
 
-    def __contains__(self, name: bytes) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._node
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[bytes]:
         return (name.encode() for name in self._node)
 
     def __len__(self) -> int:
@@ -35,12 +39,12 @@ class GroupID(ObjectID):
 class LinkProxy:
     """The links of a group."""
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Group) -> None:
         self._group = group
 
-    def visit(self, func: Any) -> Any:
+    def visit(self, func: Callable[[bytes], _Result | None]) -> _Result | None:
         """Calls a function with the path of each link, as bytes."""
         return self._group.visit_links(lambda path: func(path.encode()))
 
 
-__getattr__: Any = missing_from("h5py.h5g")
+__getattr__ = missing_from("h5py.h5g")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._missing import missing_from
 
-__getattr__: Any = missing_from("h5py.h5l")
+__getattr__ = missing_from("h5py.h5l")

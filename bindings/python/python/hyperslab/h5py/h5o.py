@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ._missing import missing_from, unsupported
+from .h5g import GroupID
 
 TYPE_GROUP, TYPE_DATASET, TYPE_NAMED_DATATYPE = 0, 1, 2
 
@@ -25,7 +26,7 @@ class ObjInfo(NamedTuple):
     type: int
 
 
-def get_info(loc: Any, name: bytes | None = None) -> ObjInfo:
+def get_info(loc: GroupID, name: bytes | None = None) -> ObjInfo:
     """What is known of an object, or of the one at a path below it."""
     node = loc._node if name is None else loc._node[name]
     return ObjInfo(hash(node._file), node._file.address(node._number) or 0, _KINDS[node.kind])
@@ -39,4 +40,4 @@ def open(loc: Any, name: bytes) -> Any:
 link = unsupported("h5o.link")
 copy = unsupported("h5o.copy")
 
-__getattr__: Any = missing_from("h5py.h5o")
+__getattr__ = missing_from("h5py.h5o")

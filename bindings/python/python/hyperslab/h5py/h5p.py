@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .. import _native
+from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
 from ..objects.node import Node
 from ..objects.stored_properties import StoredProperties
@@ -18,11 +17,14 @@ CRT_ORDER_TRACKED, CRT_ORDER_INDEXED = 1, 2
 COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL = range(4)
 _LAYOUTS = {"compact": COMPACT, "contiguous": CONTIGUOUS, "external": CONTIGUOUS, "chunked": CHUNKED, "virtual": VIRTUAL}
 
+#: Kind and parts of a selection.
+_Region = tuple[str, list[list[list[int]]]]
+
 
 class PropOCID:
     """How an object was created."""
 
-    def __init__(self, node: Any) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
 
     def get_attr_creation_order(self) -> int:
@@ -60,6 +62,8 @@ class PropTCID(PropOCID):
 
 class PropDCID(PropOCID):
     """How a dataset was created."""
+
+    _node: Dataset
 
     def get_layout(self) -> int:
         """`h5d.COMPACT`, `CONTIGUOUS`, `CHUNKED` or `VIRTUAL`."""
@@ -117,9 +121,8 @@ class PropDCID(PropOCID):
         """Where it goes."""
         return SpaceID(self._node.shape, self._node.maxshape, RegionSelection(*self._mappings()[index][3]))
 
-    def _mappings(self) -> list[Any]:
-        found: list[Any] = self._node._file.virtual_mappings(self._node._number)
-        return found
+    def _mappings(self) -> list[tuple[str, str, _Region, _Region]]:
+        return self._node._file.virtual_mappings(self._node._number)
 
 
 def creation_properties(node: Node) -> PropOCID:
@@ -133,4 +136,4 @@ def creation_properties(node: Node) -> PropOCID:
 
 create = unsupported("h5p.create")
 
-__getattr__: Any = missing_from("h5py.h5p")
+__getattr__ = missing_from("h5py.h5p")

@@ -18,7 +18,7 @@ def dereference(ref: Reference, id: Any) -> ObjectID | None:
     return None if found is None else id._node._object(found.file, found.object, found.path).id
 
 
-def get_name(ref: Reference, loc: Any) -> bytes | None:
+def get_name(ref: Reference, loc: ObjectID) -> bytes | None:
     """The path of the object that a reference points at."""
     return None if ref.path is None else ref.path.encode()
 
@@ -36,4 +36,4 @@ create = unsupported("h5r.create")
 
 __all__ = ["DATASET_REGION", "OBJECT", "Reference", "RegionReference", "create", "dereference", "get_name", "get_region"]
 
-__getattr__: Any = missing_from("h5py.h5r")
+__getattr__ = missing_from("h5py.h5r")

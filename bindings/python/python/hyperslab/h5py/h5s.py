@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..values.regions import RegionSelection
 from ._missing import missing_from, unsupported
 
@@ -94,4 +92,4 @@ class SpaceID:
 create = unsupported("h5s.create")
 create_simple = unsupported("h5s.create_simple")
 
-__getattr__: Any = missing_from("h5py.h5s")
+__getattr__ = missing_from("h5py.h5s")

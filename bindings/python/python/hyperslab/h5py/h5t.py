@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native, dtypes
+from ..base.type_aliases import AnyDtype, DtypeLike
+from ..objects.node import Node
 from ..values import dtype_encoding, tagged_dtypes
 from ..values.references import Reference, RegionReference
 from ._missing import missing_from, unsupported
@@ -26,15 +28,15 @@ class TypeID:
 
     code = NO_CLASS
 
-    def __init__(self, described: _native.Datatype, owner: Any = None) -> None:
+    def __init__(self, described: _native.Datatype, owner: Node | None = None) -> None:
         self._described, self._owner = described, owner
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return tagged_dtypes.of_datatype(self._described)
 
-    def py_dtype(self) -> np.dtype[Any]:
+    def py_dtype(self) -> AnyDtype:
         """The numpy dtype."""
         return self.dtype
 
@@ -232,12 +234,12 @@ _CLASSES: dict[str, type[TypeID]] = {
 }
 
 
-def of_description(described: _native.Datatype, owner: Any = None) -> TypeID:
+def of_description(described: _native.Datatype, owner: Node | None = None) -> TypeID:
     """The datatype of a description, and the object of the file that it is, if it is committed."""
     return _CLASSES.get(described.class_name, TypeID)(described, owner)
 
 
-def py_create(dtype: Any, logical: bool = False, aligned: bool = False) -> TypeID:
+def py_create(dtype: DtypeLike, logical: bool = False, aligned: bool = False) -> TypeID:
     """The datatype that stores a dtype."""
     return of_description(dtype_encoding.of_dtype(dtype))
 
@@ -249,7 +251,7 @@ class string_info(NamedTuple):
     length: int | None
 
 
-def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype[Any]:
+def string_dtype(encoding: str = "utf-8", length: int | None = None) -> AnyDtype:
     """The dtype of text: of variable length, or of `length` bytes."""
     encoding = {"ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8"}.get(encoding.lower(), "")
     if not encoding:
@@ -261,27 +263,27 @@ def string_dtype(encoding: str = "utf-8", length: int | None = None) -> np.dtype
     return np.dtype(f"|S{length}", metadata={"h5py_encoding": encoding})
 
 
-def vlen_dtype(basetype: Any) -> np.dtype[Any]:
+def vlen_dtype(basetype: DtypeLike) -> AnyDtype:
     """The dtype of sequences of variable length."""
-    tagged: np.dtype[Any] = np.dtype(object, metadata={"vlen": basetype if basetype in (str, bytes) else np.dtype(basetype)})
+    tagged: AnyDtype = np.dtype(object, metadata={"vlen": basetype if basetype in (str, bytes) else np.dtype(basetype)})
     return tagged
 
 
-def enum_dtype(values_dict: dict[str, int], basetype: Any = np.uint8) -> np.dtype[Any]:
+def enum_dtype(values_dict: dict[str, int], basetype: DtypeLike = np.uint8) -> AnyDtype:
     """The dtype of an enumeration."""
     base = np.dtype(basetype)
     if base.kind not in "iu":
         raise TypeError("only integers can be the base of an enumeration")
-    tagged: np.dtype[Any] = np.dtype(base, metadata={"enum": values_dict})
+    tagged: AnyDtype = np.dtype(base, metadata={"enum": values_dict})
     return tagged
 
 
-def opaque_dtype(np_dtype: Any) -> np.dtype[Any]:
+def opaque_dtype(np_dtype: DtypeLike) -> AnyDtype:
     """The dtype of bytes that h5py stores as they are, under numpy's name of the dtype."""
     plain = np.dtype(np_dtype)
     if plain.kind == "O" or plain.names is not None or plain.subdtype is not None:
         raise TypeError("objects, compounds and arrays cannot be stored as opaque bytes")
-    tagged: np.dtype[Any] = np.dtype(plain, metadata={"h5py_opaque": True})
+    tagged: AnyDtype = np.dtype(plain, metadata={"h5py_opaque": True})
     return tagged
 
 
@@ -289,7 +291,7 @@ ref_dtype = np.dtype(object, metadata={"ref": Reference})
 regionref_dtype = np.dtype(object, metadata={"ref": RegionReference})
 
 
-def special_dtype(**kind: Any) -> np.dtype[Any]:
+def special_dtype(**kind: Any) -> AnyDtype:
     """A tagged dtype: `vlen=` a base type, `enum=` base and names, or `ref=` a class of references."""
     if len(kind) != 1:
         raise TypeError("give one of vlen, enum and ref")
@@ -306,42 +308,45 @@ def special_dtype(**kind: Any) -> np.dtype[Any]:
     raise TypeError(f'Unknown special type "{name}"')
 
 
-def _tag(dtype: Any, name: str) -> Any:
+def _tag(dtype: object, name: str) -> Any:
     return (getattr(dtype, "metadata", None) or {}).get(name)
 
 
-def check_vlen_dtype(dt: Any) -> Any:
+def check_vlen_dtype(dt: object) -> type[str] | type[bytes] | AnyDtype | None:
     """The base type of sequences or text of variable length; `None` for other dtypes."""
-    return _tag(dt, "vlen")
+    base: type[str] | type[bytes] | AnyDtype | None = _tag(dt, "vlen")
+    return base
 
 
-def check_enum_dtype(dt: Any) -> Any:
+def check_enum_dtype(dt: object) -> dict[str, int] | None:
     """Names and values of an enumeration; `None` for other dtypes."""
-    return _tag(dt, "enum")
+    names: dict[str, int] | None = _tag(dt, "enum")
+    return names
 
 
-def check_ref_dtype(dt: Any) -> Any:
+def check_ref_dtype(dt: object) -> type[Reference] | None:
     """The class of references; `None` for other dtypes."""
-    return _tag(dt, "ref")
+    kind: type[Reference] | None = _tag(dt, "ref")
+    return kind
 
 
-def check_opaque_dtype(dt: Any) -> bool:
+def check_opaque_dtype(dt: object) -> bool:
     """Whether it is stored as opaque bytes."""
     return bool(_tag(dt, "h5py_opaque"))
 
 
-def check_complex_dtype(dt: Any) -> bool:
+def check_complex_dtype(dt: object) -> bool:
     """Whether it is a complex number of HDF5's own class; h5py's compounds are not."""
     return False
 
 
-def complex_compat_dtype(dt: Any) -> np.dtype[Any]:
+def complex_compat_dtype(dt: DtypeLike) -> AnyDtype:
     """The dtype of a complex number that is stored as a compound."""
-    tagged: np.dtype[Any] = np.dtype(dt)
+    tagged: AnyDtype = np.dtype(dt)
     return tagged
 
 
-def check_string_dtype(dt: Any) -> string_info | None:
+def check_string_dtype(dt: AnyDtype) -> string_info | None:
     """Encoding and length of text; `None` for other dtypes."""
     base = _tag(dt, "vlen")
     if base in (str, bytes):
@@ -351,7 +356,7 @@ def check_string_dtype(dt: Any) -> string_info | None:
     return None
 
 
-def check_dtype(**kind: Any) -> Any:
+def check_dtype(**kind: object) -> object:
     """What the tag of a dtype says: `vlen=`, `enum=` or `ref=` a dtype."""
     if len(kind) != 1:
         raise TypeError("give one of vlen, enum and ref")
@@ -367,4 +372,4 @@ array_create = unsupported("h5t.array_create")
 vlen_create = unsupported("h5t.vlen_create")
 open = unsupported("h5t.open")
 
-__getattr__: Any = missing_from("h5py.h5t")
+__getattr__ = missing_from("h5py.h5t")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ._missing import missing_from, unsupported
 
 FILTER_NONE, FILTER_DEFLATE, FILTER_SHUFFLE, FILTER_FLETCHER32, FILTER_SZIP, FILTER_NBIT, FILTER_SCALEOFFSET = range(7)
@@ -26,4 +24,4 @@ def get_filter_info(filter_code: int) -> int:
 register_filter = unsupported("h5z.register_filter")
 unregister_filter = unsupported("h5z.unregister_filter")
 
-__getattr__: Any = missing_from("h5py.h5z")
+__getattr__ = missing_from("h5py.h5z")

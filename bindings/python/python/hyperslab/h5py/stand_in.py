@@ -6,13 +6,18 @@ import importlib
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
+
+from ..base.type_aliases import OpenOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _OURS = "hyperslab.h5py"
 
 #: Modules of h5py that were loaded before, and what was changed, as long as ours stand in.
 _replaced: dict[str, ModuleType] | None = None
-_renamed: list[tuple[Any, str, str]] = []
+_renamed: list[tuple[object, str, str]] = []
 
 
 class H5pyInstallation:
@@ -38,7 +43,7 @@ class H5pyInstallation:
         self.undo()
 
 
-def install_as_h5py(**options: Any) -> H5pyInstallation:
+def install_as_h5py(**options: Unpack[OpenOptions]) -> H5pyInstallation:
     """Puts `hyperslab.h5py` in h5py's place for this process: `import h5py` is Hyperslab from then on.
 
     Call it before the libraries that import h5py: modules that have imported h5py keep it.

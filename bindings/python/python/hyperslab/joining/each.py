@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
 from ..base.arguments import check_choice
 from ..base.errors import Error, InvalidInputError, UnsupportedError
-from ..base.type_aliases import Paths
+from ..base.type_aliases import AnyDtype, Elements, OpenOptions, Paths
 from ..dtypes import is_plain, stored_dtype
 from ..files.file import File
 from ..objects import reading
@@ -19,6 +19,9 @@ from ..sources.addresses import options_of
 from ..sources.sessions import session
 from .join import paths_of
 from .matching import LeftOut
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 #: Files that are read together: at most 1 MiB of each is in memory.
 _BATCH = 256
@@ -37,18 +40,18 @@ class EachFile:
         self._dataset = dataset
         self._items = self._read(native, raises)
 
-    def __iter__(self) -> Iterator[tuple[str, Any]]:
+    def __iter__(self) -> Iterator[tuple[str, Elements]]:
         return self._items
 
-    def __next__(self) -> tuple[str, Any]:
+    def __next__(self) -> tuple[str, Elements]:
         return next(self._items)
 
     def __repr__(self) -> str:
         return f"<{self._dataset} of {len(self.paths)} files>"
 
-    def _read(self, native: _native.Session, raises: bool) -> Iterator[tuple[str, Any]]:
+    def _read(self, native: _native.Session, raises: bool) -> Iterator[tuple[str, Elements]]:
         known: _native.Datatype | None = None
-        dtype: np.dtype[Any] | None = None
+        dtype: AnyDtype | None = None
         error: Error | None = None
         batches = [self.paths[first : first + _BATCH] for first in range(0, len(self.paths), _BATCH)]
         begun = [native.begin_each(names, self._dataset) for names in batches[:1]]
@@ -76,7 +79,7 @@ class EachFile:
         if error is not None and raises:
             raise self._broken(error)
 
-    def _of_open(self, found: _native.File | Exception) -> Any:
+    def _of_open(self, found: _native.File | Exception) -> Elements:
         """The values of a dataset that is not a small one of numbers."""
         if isinstance(found, Exception):
             raise found
@@ -101,7 +104,7 @@ _NO_HEAP: Any = None
 _NO_FILE: Any = None
 
 
-def read_each(files: Paths | File, dataset: str, *, errors: str = "raise", **options: Any) -> EachFile:
+def read_each(files: Paths | File, dataset: str, *, errors: str = "raise", **options: Unpack[OpenOptions]) -> EachFile:
     """Reads one dataset of each of many files, in parallel: 256 files are opened, read and closed at a time, so that a hundred thousand files need
     neither their descriptors nor their memory at once.
 

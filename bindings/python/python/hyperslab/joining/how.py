@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import OpenOptions
+from ..base.type_aliases import AttributeValue, OpenOptions, Option
 
 if TYPE_CHECKING:
     from ..files.file import File
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class JoinOptions(OpenOptions, total=False):
@@ -22,7 +22,7 @@ class JoinOptions(OpenOptions, total=False):
 
     concat_dim: str | None
     new_dim: str | None
-    labels: Callable[[File], Any] | None
+    labels: Callable[[File], AttributeValue] | None
     axis: int | None
     datasets: Collection[str] | None
     compat: str
@@ -56,7 +56,7 @@ class How:
 
     concat_dim: str | None = None
     new_dim: str | None = None
-    labels: Callable[[File], Any] | None = None
+    labels: Callable[[File], AttributeValue] | None = None
     axis: int | None = None
     datasets: frozenset[str] | None = None
     compares: bool = True
@@ -67,13 +67,13 @@ class How:
     as_xarray: bool = False
 
 
-def how_of(options: Mapping[str, Any], **others: Any) -> tuple[How, dict[str, Any]]:
-    """Splits `JoinOptions` into how files are joined, with `others` of its attributes, and the options to open them with.
+def how_of(options: Mapping[str, Option], *, group: str = "/", keeps_references: bool = False, as_xarray: bool = False) -> tuple[How, dict[str, Option]]:
+    """Splits `JoinOptions` into how files are joined and the options to open them with. The other arguments are attributes of `How`.
 
     Raises:
         InvalidInputError: An argument is not valid, or contradicts another one.
     """
-    given: Any = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
+    given: dict[str, Option] = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
     concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits = given.values()
     chosen = [name for name in ("concat_dim", "new_dim", "axis") if given[name] is not None]
     if len(chosen) > 1:
@@ -85,7 +85,7 @@ def how_of(options: Mapping[str, Any], **others: Any) -> tuple[How, dict[str, An
     check_choice("compat", compat, ("equals", "override"))
     check_choice("misfits", misfits, ("error", "leave_out"))
     names = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
-    how = How(concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", **others)
+    how = How(concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", group, keeps_references, as_xarray)
     return how, {name: value for name, value in options.items() if name not in _DEFAULTS}
 
 
@@ -95,5 +95,5 @@ def shows_options(function: Function) -> Function:
     *own, options = signature.parameters.values()
     types = {name: getattr(kind, "__forward_arg__", kind) for name, kind in JoinOptions.__annotations__.items()}
     shown = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value, annotation=types[name]) for name, value in _DEFAULTS.items()]
-    function.__signature__ = signature.replace(parameters=[*own, *shown, options.replace(annotation="Unpack[OpenOptions]")])  # type: ignore[attr-defined]
+    function.__dict__["__signature__"] = signature.replace(parameters=[*own, *shown, options.replace(annotation="Unpack[OpenOptions]")])
     return function

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import _native
 from ..base.arguments import check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import Option, Path, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..sources.addresses import is_address, options_of
@@ -29,7 +29,7 @@ class JoinedFile(File):
     """The arrays of many files as those of one. It has the groups, datasets and attributes that all files have; each array reads from
     the files that hold what is asked for, in parallel."""
 
-    def __init__(self, native: _native.File, sources: list[str], left_out: list[LeftOut], again: tuple[Any, ...]) -> None:
+    def __init__(self, native: _native.File, sources: list[str], left_out: list[LeftOut], again: tuple[list[str], dict[str, Option]]) -> None:
         super().__init__(native)
         #: The paths of the files, in order.
         self.sources = sources
@@ -37,11 +37,11 @@ class JoinedFile(File):
         self.left_out = left_out
         self._again = again
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Callable[[list[str], dict[str, Option]], JoinedFile], tuple[list[str], dict[str, Option]]]:
         return joined_again, self._again
 
 
-def joined_again(files: Any, options: dict[str, Any]) -> JoinedFile:
+def joined_again(files: list[str], options: dict[str, Option]) -> JoinedFile:
     """Joins the files of a pickle."""
     return joined(files, **options)
 
@@ -112,8 +112,8 @@ def joined(files: Paths | File, **options: Unpack[JoinOptions]) -> JoinedFile:
 
 
 def joined_files(
-    files: Paths | File, options: Mapping[str, Any], takes_classic: bool = False, keeps_references: bool = False
-) -> tuple[Joined, Callable[[str], File], dict[str, Any]]:
+    files: Paths | File, options: Mapping[str, Option], takes_classic: bool = False, keeps_references: bool = False
+) -> tuple[Joined, Callable[[str], File], dict[str, Option]]:
     """The files that fit together (also netCDF classic ones, which only Hyperslab reads as sources of virtual datasets), a function that opens one of them again, and the options to open them with."""
     how, opening = how_of({**_options_of(files), **options}, keeps_references=keeps_references)
     names = paths_of(files, opening.get("storage_options"))
@@ -129,7 +129,7 @@ def check_target(path: Path, sources: Sequence[str]) -> str:
     return target
 
 
-def open_master(found: Joined, opened: Callable[[str], File], options: Mapping[str, Any], grows: bool = False) -> _native.File:
+def open_master(found: Joined, opened: Callable[[str], File], options: Mapping[str, Option], grows: bool = False) -> _native.File:
     """Writes a file of virtual datasets, as `write_master` does, and opens it from memory."""
     folder = common_folder(found.paths)
     with tempfile.TemporaryDirectory() as temporary:
@@ -141,7 +141,7 @@ def open_master(found: Joined, opened: Callable[[str], File], options: Mapping[s
     return session(**{**options, **kept}).open_content(os.path.join(folder, JOINED_NAME), content)
 
 
-def paths_of(files: Paths | File, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+def paths_of(files: Paths | File, storage_options: Mapping[str, object] | None = None) -> list[str]:
     """The paths of files that are open, or that a pattern or a list names: without opening them.
 
     Args:
@@ -155,7 +155,7 @@ def paths_of(files: Paths | File, storage_options: Mapping[str, Any] | None = No
     return classify(files).paths(session(storage_options=options_of(storage_options)))
 
 
-def _options_of(files: Any) -> dict[str, Any]:
+def _options_of(files: Paths | File) -> dict[str, Option]:
     """The options that open files were opened with."""
     if not isinstance(files, File):
         return {}
@@ -173,7 +173,7 @@ def _options_of(files: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def _opener(name: str, options: dict[str, Any], takes_classic: bool) -> Callable[[], File]:
+def _opener(name: str, options: dict[str, Option], takes_classic: bool) -> Callable[[], File]:
     def opens() -> File:
         try:
             return open_files(name, **{**options, "format": "hdf5"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -103,7 +102,7 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
     return [None if limit is None else extent for limit, extent in zip(limits, whole, strict=True)]
 
 
-def _write_series(writer: Any, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
+def _write_series(writer: _native.Writer, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
     whole, datatype = list(series.whole), found._about["datatype"]
     limits = _limits(found, whole, series.axis, grows)
     mappings, at = [], 0
@@ -117,7 +116,7 @@ def _write_series(writer: Any, name: str, found: Dataset, series: Series, source
     writer.create_virtual(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, fill=fill), mappings)
 
 
-def _write_same(made: File, writer: Any, name: str, found: Dataset, source: str, grows: bool) -> None:
+def _write_same(made: File, writer: _native.Writer, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
@@ -130,7 +129,14 @@ def _write_same(made: File, writer: Any, name: str, found: Dataset, source: str,
 
 
 def _write_references(
-    made: File, writer: Any, joined: Joined, name: str, found: Dataset, merged: references.MergedReferences, opened: Callable[[str], File], grows: bool
+    made: File,
+    writer: _native.Writer,
+    joined: Joined,
+    name: str,
+    found: Dataset,
+    merged: references.MergedReferences,
+    opened: Callable[[str], File],
+    grows: bool,
 ) -> None:
     series = joined.series.get(name)
     whole = list(found.shape) if series is None else list(series.whole)
@@ -154,7 +160,7 @@ def _write_references(
     references.write(target, merged, name, parts, series.axis, series.axis is None)
 
 
-def _copy_attributes(made: File, writer: Any, joined: Joined, name: str, merged: references.MergedReferences) -> None:
+def _copy_attributes(made: File, writer: _native.Writer, joined: Joined, name: str, merged: references.MergedReferences) -> None:
     """The attributes that all files have in common, in the order of the first."""
     found = joined.objects[name]
     for key in found._file.attribute_names(found._number):
@@ -178,7 +184,7 @@ def _copy_attributes(made: File, writer: Any, joined: Joined, name: str, merged:
             writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
 
 
-def _write_declared(writer: Any, joined: Joined) -> None:
+def _write_declared(writer: _native.Writer, joined: Joined) -> None:
     """The dimensions of netCDF classic files that no variable is named after, as the netCDF library writes them into HDF5."""
     for path, dimension in joined.declared.items():
         if path in joined.objects:
@@ -190,12 +196,12 @@ def _write_declared(writer: Any, joined: Joined) -> None:
         _mark_as_scale(writer, path, _NO_VARIABLE.format(extent))
 
 
-def _mark_as_scale(writer: Any, path: str, name: str) -> None:
+def _mark_as_scale(writer: _native.Writer, path: str, name: str) -> None:
     writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
     writer.set_attribute(path, "NAME", *fixed_text(name))
 
 
-def _write_new_dimension(made: File, writer: Any, joined: Joined, opened: Callable[[str], File]) -> None:
+def _write_new_dimension(made: File, writer: _native.Writer, joined: Joined, opened: Callable[[str], File]) -> None:
     """The scale of the new dimension, with a label for each file if there are labels."""
     name = f"/{joined.how.new_dim}"
     labels = joined.how.labels

@@ -6,11 +6,12 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..base.errors import ConflictError, Error, InvalidInputError, UnsupportedError
+from ..base.type_aliases import Elements
 from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
@@ -87,14 +88,14 @@ class Joined:
         #: Series of times that count from another date in some files.
         self.recounted = set[str]()
         #: First and last value of the coordinate in each file.
-        self._ends: list[tuple[str, Any, Any]] = []
+        self._ends: list[tuple[str, Elements, Elements]] = []
         #: Path of the scale of the dimension.
         self.scale: str | None = None
         #: The dimensions of the first file if they have names, and are not datasets.
         self.declared: dict[str, Declared] = {}
         self._contents = contents or self._all_of
         self._placeholders = set[str]()
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, Elements] = {}
         # Which dimension goes on is seen in two files: the first ones wait until it is known.
         waiting = list[tuple[int, File]]()
         for number, opens in enumerate(files):
@@ -125,7 +126,9 @@ class Joined:
 
     def scale_of(self, path: str, axis: int) -> str | None:
         """Path of the dataset that is the scale of a dimension of the first file."""
-        return scales_of(self.objects[path])[axis]  # type: ignore[arg-type]
+        found = self.objects[path]
+        assert isinstance(found, Dataset)
+        return scales_of(found)[axis]
 
     def extent_of(self, path: str) -> int:
         """Length of the dimension of a placeholder, which itself may be empty."""
@@ -155,7 +158,7 @@ class Joined:
             self.attributes[path] = names.intersection(_DECODING) if self.how.as_xarray else names.difference(HIDDEN)
 
     def _all_of(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
-        found: list[tuple[str, Any]] = []
+        found: list[tuple[str, Node]] = []
         file.visititems(lambda path, item: found.append((f"/{path}", item)))
         yield "/", file
         for path, item in found:
@@ -257,13 +260,13 @@ class Joined:
         for path, mine in self.objects.items():
             if self.how.as_xarray and not isinstance(mine, Dataset):
                 continue
-            theirs: Any = mine if file is self.first else _member(file, path)
+            theirs = mine if file is self.first else _member(file, path)
             if theirs is None:
                 hint = ": leave it out with drop_variables" if self.how.as_xarray else ""
                 raise ConflictError(f"there is no {path}, which {first} has{hint}", file.filename, path)
             if isinstance(mine, Dataset):
                 self._check(path, mine, theirs, lengths, first)
-                coordinate = theirs if path == self.scale else coordinate
+                coordinate = theirs if path == self.scale and isinstance(theirs, Dataset) else coordinate
             differing += [(path, name) for name in self._differing(path, mine, theirs, first)]
         # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths are those of the others.
         followed = {path: lengths[path] for path in self.series if self.how.axis is not None or path not in self._placeholders}
@@ -279,7 +282,7 @@ class Joined:
         self.paths.append(file.filename)
         self.taken.append(number)
 
-    def _check(self, path: str, mine: Dataset, theirs: Any, lengths: dict[str, int], first: str) -> None:
+    def _check(self, path: str, mine: Dataset, theirs: Node, lengths: dict[str, int], first: str) -> None:
         """Values of what does not go on are equal, or taken from the first file without a look; what goes on has one datatype and shape."""
         series = self.series.get(path)
         if series is None and not self.how.compares:
@@ -305,7 +308,7 @@ class Joined:
             self._values[path] = mine[()]
         return _same_values(self._values[path], theirs[()])
 
-    def _differing(self, path: str, mine: Any, theirs: Any, first: str) -> Iterator[str]:
+    def _differing(self, path: str, mine: Node, theirs: Node, first: str) -> Iterator[str]:
         """The attributes with other values than in the first file. Those that say how a dataset is decoded must not differ, unless it is
         the first file's."""
         if mine is theirs:
@@ -321,12 +324,13 @@ class Joined:
             elif series is not None or self.how.compares:
                 raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
 
-    def _may_differ(self, series: Series | None, mine: Any, theirs: Any, name: str) -> bool:
+    def _may_differ(self, series: Series | None, mine: Node, theirs: Node, name: str) -> bool:
         """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file; and
         for xarray, which compares values, of what does not go on and is not a time."""
         if self.how.as_xarray:
             return name in _OF_TIMES and ("since" in text_of(mine, "units")) == (series is not None)
-        return name == "units" and series is not None and series.axis == 0 and _counts_otherwise(mine, theirs)
+        is_along = name == "units" and series is not None and series.axis == 0
+        return is_along and isinstance(mine, Dataset) and isinstance(theirs, Dataset) and _counts_otherwise(mine, theirs)
 
     def _check_order(self, file: File, coordinate: Dataset) -> None:
         """The coordinate increases, or decreases, from the first file to the last."""
@@ -377,11 +381,11 @@ def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     return _counts_otherwise(mine, theirs) and starts_at(mine) != starts_at(theirs)
 
 
-def _same_values(mine: Any, theirs: Any) -> bool:
+def _same_values(mine: Elements, theirs: Elements) -> bool:
     return _are_equal(*(references.converted(value, references.place) for value in (mine, theirs)))
 
 
-def _are_equal(mine: Any, theirs: Any) -> bool:
+def _are_equal(mine: Elements, theirs: Elements) -> bool:
     mine, theirs = np.asarray(mine), np.asarray(theirs)
     if mine.shape != theirs.shape or mine.dtype.kind != theirs.dtype.kind:
         return False
@@ -393,7 +397,7 @@ def _are_equal(mine: Any, theirs: Any) -> bool:
     return all(_are_equal(*both) if isinstance(both[0], np.ndarray) else both[0] == both[1] for both in zip(mine.reshape(-1), theirs.reshape(-1), strict=True))
 
 
-def _same_attribute(mine: Any, theirs: Any, name: str) -> bool:
+def _same_attribute(mine: Node, theirs: Node, name: str) -> bool:
     one, other = mine._file.attribute(mine._number, name), theirs._file.attribute(theirs._number, name)
     if one is None or other is None:
         return False

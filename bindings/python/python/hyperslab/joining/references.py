@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import AnyArray, Elements
 from ..files.file import File
 from ..objects.dataset import Dataset
+from ..objects.node import Node
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference
 from ..values.regions import RegionSelection, canonical
@@ -26,7 +28,7 @@ class Part(Protocol):
     lengths: list[int]
 
 
-def converted(value: Any, change: Callable[[Reference], Any]) -> Any:
+def converted(value: Elements, change: Callable[[Reference], object]) -> Elements:
     """A value of any dtype with `change` applied to the references in it."""
     if isinstance(value, Reference):
         return change(value)
@@ -34,7 +36,7 @@ def converted(value: Any, change: Callable[[Reference], Any]) -> Any:
         names = value.dtype.names
         records = [tuple(converted(record[name], change) for name in names) for record in np.asarray(value).reshape(-1)]
         # References and numbers side by side: as objects, which the datatype of the new file tells apart.
-        made: np.ndarray[Any, Any] = np.empty(len(records), [(name, object) for name in names])
+        made: AnyArray = np.empty(len(records), [(name, object) for name in names])
         for place, record in enumerate(records):
             made[place] = record
         return made.reshape(value.shape)[()]
@@ -59,11 +61,11 @@ def place(reference: Reference) -> str:
 class MergedReferences:
     """The references of the merged files, as references of the new one."""
 
-    def __init__(self, paths: Sequence[str], objects: Mapping[str, Any], series: Mapping[str, Part], attributes: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, paths: Sequence[str], objects: Mapping[str, Node], series: Mapping[str, Part], attributes: Mapping[str, Collection[str]]) -> None:
         self._numbers = {os.path.realpath(path): number for number, path in enumerate(paths)}
         self._objects, self._series, self._attributes = objects, series, attributes
 
-    def of(self, value: Any, file: str, name: str) -> Any:
+    def of(self, value: Elements, file: str, name: str) -> Elements:
         """The references in a value of the object `name` of a merged file.
 
         Raises:
@@ -98,13 +100,13 @@ class MergedReferences:
             raise UnsupportedError(f"a reference to a region of {path}, which is no dataset, cannot be merged", file, name)
         series = self._series.get(path)
         before = 0 if series is None else sum(series.lengths[:number])
-        kind, *parts = canonical(selection.kind, selection.parts)
+        kind, parts = canonical(selection.kind, selection.parts)
         if kind in ("points", "blocks"):
             return RegionSelection(kind, [[_moved_point(point, before, series) for point in part] for part in selection.parts])
         shape = list(target.shape)
         if series is not None and series.axis is not None:
             shape[series.axis] = series.lengths[number]
-        axes = [list(axis) for axis in parts[0]] if kind == "hyperslab" else [[0, 1, extent if kind == "all" else 0, 1] for extent in shape]
+        axes = [list(axis) for axis in parts] if isinstance(parts, tuple) else [[0, 1, extent if kind == "all" else 0, 1] for extent in shape]
         if series is None:
             return axes
         if series.axis is None:
@@ -134,7 +136,7 @@ def write(made: Dataset, references: MergedReferences, name: str, sources: Itera
         rows = max(_SLAB_BYTES // max(row, 1), 1)
         for first in range(0, found.shape[0], rows):
             last = min(first + rows, found.shape[0])
-            place: list[Any] = [slice(first, last)] + [slice(None)] * (found.ndim - 1)
+            place: list[slice | int] = [slice(first, last), *[slice(None)] * (found.ndim - 1)]
             if is_new:
                 place.insert(0, at)
             elif axis == 0:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import ConflictError
+from ..base.type_aliases import AnyArray
 from ..netcdf.times import is_converted, nanoseconds_of
 from ..objects.dataset import Dataset
 from ..objects.node import Node
@@ -23,7 +22,7 @@ def starts_at(dataset: Dataset) -> tuple[int, int]:
     return nanoseconds_of(text_of(dataset, "units"))
 
 
-def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> np.ndarray[Any, Any]:
+def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArray:
     """The values of `dataset` in the units of `like`: exact for integers, unless floats will do; missing values stay as they are.
 
     Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..base.errors import CorruptError, InvalidInputError, UnsupportedError
 from ..base.extras import require
-from ..base.type_aliases import AnyArray, Path, Paths
+from ..base.type_aliases import AnyArray, Elements, FileOptions, Option, Path, Paths, Values
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
@@ -25,6 +25,7 @@ from . import anndata_elements, anndata_writing, sparse_rows
 if TYPE_CHECKING:
     import pandas
     import scipy.sparse
+    from typing_extensions import Unpack
 
 
 #: Key of the metadata of a column of categories, with their path.
@@ -130,11 +131,11 @@ class AnnData(ModelView):
             else:
                 raise UnsupportedError(f"a {member.kind} in uns", self.file.filename, place)
 
-    def _element(self, group: Group, encoding: str) -> Any:
+    def _element(self, group: Group, encoding: str) -> pandas.api.extensions.ExtensionArray:
         require("categories and missing values of AnnData", "pandas", "pandas")
         return anndata_elements.read_element(group, encoding)
 
-    def rows(self, rows: Any = slice(None), name: str = "X") -> scipy.sparse.csr_array | scipy.sparse.csc_array:
+    def rows(self, rows: slice | Sequence[int] | AnyArray = slice(None), name: str = "X") -> scipy.sparse.csr_array | scipy.sparse.csc_array:
         """Reads rows of a sparse matrix that is stored by rows (CSR), or columns of one that is stored by columns (CSC). Needs SciPy.
 
         Args:
@@ -169,7 +170,7 @@ class AnnData(ModelView):
         return scipy.sparse.csc_array(triple, shape=(minor, count))
 
 
-def _increasing(rows: Any, major: int) -> AnyArray:
+def _increasing(rows: slice | Sequence[int] | AnyArray, major: int) -> AnyArray:
     """The indexes of rows, which must increase."""
     if isinstance(rows, slice):
         start, stop, step = rows.indices(major)
@@ -188,7 +189,7 @@ def _increasing(rows: Any, major: int) -> AnyArray:
     return chosen.astype(np.int64)
 
 
-def _value(dataset: Dataset) -> Any:
+def _value(dataset: Dataset) -> Elements:
     """An array, or a single value of a dataset without dimensions; text as `str`."""
     values = dataset[()]
     if isinstance(values, Empty) and str(dataset.attrs.get("encoding-type", "")) == "null":
@@ -198,7 +199,16 @@ def _value(dataset: Dataset) -> Any:
     return anndata_elements.texts_of(values) if isinstance(values, np.ndarray) else values
 
 
-def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str, Any] | None = None, compression: Any = None, durable: bool = True) -> None:
+def write(
+    path: Path,
+    obs: pandas.DataFrame | pa.Table,
+    var: pandas.DataFrame | pa.Table,
+    X: Values = None,
+    *,
+    layers: Mapping[str, Values] | None = None,
+    compression: Option = None,
+    durable: bool = True,
+) -> None:
     """Writes observations, variables and matrices as a file of AnnData, which appears when it is complete.
 
     Args:
@@ -223,7 +233,7 @@ def write(path: Path, obs: Any, var: Any, X: Any = None, *, layers: Mapping[str,
         anndata_writing.write_all(file, obs, var, X, layers or {}, options)
 
 
-def open(file: File | Paths, **options: Any) -> AnnData:
+def open(file: File | Paths, **options: Unpack[FileOptions]) -> AnnData:
     """Opens a file of AnnData.
 
     Args:

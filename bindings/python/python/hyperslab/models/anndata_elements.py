@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +11,11 @@ from ..base.type_aliases import AnyArray
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 
+if TYPE_CHECKING:
+    import pandas
 
-def read_element(group: Group, encoding: str) -> Any:
+
+def read_element(group: Group, encoding: str) -> pandas.api.extensions.ExtensionArray:
     """An element in pandas' types.
 
     Args:
@@ -35,7 +38,7 @@ def read_element(group: Group, encoding: str) -> Any:
         raise CorruptError(f"an element of the encoding {encoding} whose parts contradict each other: {error}", group.file.filename, group.name) from None
 
 
-def _part(group: Group, name: str) -> Any:
+def _part(group: Group, name: str) -> AnyArray | pandas.api.extensions.ExtensionArray:
     found = group.get(name)
     if isinstance(found, Group) and "encoding-type" in found.attrs:
         return read_element(found, str(found.attrs["encoding-type"]))
@@ -44,13 +47,13 @@ def _part(group: Group, name: str) -> Any:
     return texts_of(np.asarray(found[...]))
 
 
-def _categorical(group: Group) -> Any:
+def _categorical(group: Group) -> pandas.Categorical:
     import pandas
 
     return pandas.Categorical.from_codes(_part(group, "codes"), _part(group, "categories"), ordered=bool(group.attrs.get("ordered", False)))
 
 
-def _numbers(group: Group) -> Any:
+def _numbers(group: Group) -> pandas.arrays.BooleanArray | pandas.arrays.IntegerArray:
     import pandas
 
     values, mask = _part(group, "values"), _part(group, "mask").astype(bool)
@@ -58,7 +61,7 @@ def _numbers(group: Group) -> Any:
     return kind(values, mask)
 
 
-def _texts(group: Group) -> Any:
+def _texts(group: Group) -> pandas.api.extensions.ExtensionArray:
     import pandas
 
     values, mask = _part(group, "values").astype(object), _part(group, "mask").astype(bool)

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, Option, Values
 from ..files.file import File
+from ..objects.dataset import Dataset
+from ..objects.group import Group
+
+if TYPE_CHECKING:
+    import pandas
 
 #: Names by which data frames have their labels.
 _LABELS = "_index"
 
 
-def write_frame(file: File, path: str, frame: Any, options: dict[str, Any]) -> int:
+def write_frame(file: File, path: str, frame: pandas.DataFrame | pa.Table, options: dict[str, Option]) -> int:
     """Writes a data frame, and returns its number of rows. Its labels are pandas' index, or else the first column of an Arrow table."""
     columns, labels = _columns(path, frame)
     group = file.create_group(path)
@@ -35,16 +40,16 @@ def write_frame(file: File, path: str, frame: Any, options: dict[str, Any]) -> i
 _TEXT = np.dtype("O", metadata={"vlen": str})
 
 
-def _no_columns(group: Any) -> None:
+def _no_columns(group: Group) -> None:
     # anndata writes an empty list of numbers.
     group.attrs["column-order"] = np.zeros(0, np.float64)
 
 
-def _encode(node: Any, kind: str, version: str) -> None:
+def _encode(node: Group | Dataset, kind: str, version: str) -> None:
     node.attrs["encoding-type"], node.attrs["encoding-version"] = kind, version
 
 
-def _columns(path: str, frame: Any) -> tuple[dict[str, pa.ChunkedArray | pa.Array], list[Any]]:
+def _columns(path: str, frame: pandas.DataFrame | pa.Table) -> tuple[dict[str, pa.ChunkedArray | pa.Array], list[str]]:
     if hasattr(frame, "index") and hasattr(frame, "columns"):
         names = [str(name) for name in frame.columns]
         arrays = [pa.Array.from_pandas(frame.iloc[:, i]) for i in range(len(names))]
@@ -60,18 +65,18 @@ def _columns(path: str, frame: Any) -> tuple[dict[str, pa.ChunkedArray | pa.Arra
     return dict(zip(names, arrays, strict=True)), labels
 
 
-def _texts(file: File, path: str, values: list[Any], place: str) -> None:
+def _texts(file: File, path: str, values: Sequence[object], place: str) -> None:
     if any(not isinstance(value, str) for value in values):
         raise InvalidInputError(f"{place}: labels and texts must be text, without missing values")
     dataset = file.create_dataset(path, data=np.array(values, object), dtype=_TEXT)
     _encode(dataset, "string-array", "0.2.0")
 
 
-def _array(file: File, path: str, values: AnyArray, options: dict[str, Any]) -> None:
+def _array(file: File, path: str, values: AnyArray, options: dict[str, Option]) -> None:
     _encode(file.create_dataset(path, data=values, **(options if values.nbytes > 16384 else {})), "array", "0.2.0")
 
 
-def _column(file: File, path: str, values: pa.ChunkedArray | pa.Array, options: dict[str, Any]) -> None:
+def _column(file: File, path: str, values: pa.ChunkedArray | pa.Array, options: dict[str, Option]) -> None:
     array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
     if isinstance(array, pa.ChunkedArray):
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
@@ -96,7 +101,7 @@ def _column(file: File, path: str, values: pa.ChunkedArray | pa.Array, options: 
     return None
 
 
-def _categorical(file: File, path: str, array: Any, options: dict[str, Any]) -> None:
+def _categorical(file: File, path: str, array: pa.DictionaryArray, options: dict[str, Option]) -> None:
     group = file.create_group(path)
     _encode(group, "categorical", "0.2.0")
     group.attrs["ordered"] = np.bool_(array.type.ordered)
@@ -111,7 +116,7 @@ def _categorical(file: File, path: str, array: Any, options: dict[str, Any]) -> 
     return _array(file, f"{path}/categories", categories.to_numpy(zero_copy_only=False), options)
 
 
-def write_matrix(file: File, path: str, matrix: Any, options: dict[str, Any]) -> tuple[int, int]:
+def write_matrix(file: File, path: str, matrix: Any, options: dict[str, Option]) -> tuple[int, int]:
     """Writes a dense matrix, or one of SciPy as CSR or CSC, and returns its shape."""
     if type(matrix).__module__.partition(".")[0] == "scipy":
         kind = "csc" if getattr(matrix, "format", "") == "csc" else "csr"
@@ -129,7 +134,9 @@ def write_matrix(file: File, path: str, matrix: Any, options: dict[str, Any]) ->
     return int(dense.shape[0]), int(dense.shape[1])
 
 
-def write_all(file: File, obs: Any, var: Any, matrix: Any, layers: Mapping[str, Any], options: dict[str, Any]) -> None:
+def write_all(
+    file: File, obs: pandas.DataFrame | pa.Table, var: pandas.DataFrame | pa.Table, matrix: Values, layers: Mapping[str, Values], options: dict[str, Option]
+) -> None:
     """Writes the file of an AnnData. Extents that contradict each other are `InvalidInputError`."""
     _encode(file, "anndata", "0.1.0")
     shape = write_frame(file, "/obs", obs, options), write_frame(file, "/var", var, options)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, AttributeValue, Path
+from ..base.type_aliases import AnyArray, AttributeValue, Option, Path
 from ..files.file import File
 from ..netcdf.writing import create_netcdf
 from ..objects.group import Group
@@ -29,7 +29,7 @@ _FEATURES = ("point", *_INSTANCES, *_OF_PROFILES)
 _REPRESENTATIONS = ("contiguous", "indexed")
 
 
-def create(path: Path, mode: str = "w", **options: Any) -> File:
+def create(path: Path, mode: str = "w", **options: Option) -> File:
     """Creates a netCDF-4 file that states CF's conventions.
 
     Args:
@@ -67,7 +67,7 @@ def write_observations(
     attrs: Mapping[str, Mapping[str, AttributeValue]] | None = None,
     representation: str = "contiguous",
     sample_dimension: str = "obs",
-    **options: Any,
+    **options: Option,
 ) -> None:
     """Writes a table with a row for each observation as a discrete sampling geometry (CF chapter 9).
 
@@ -179,7 +179,7 @@ class _Level:
         group.create_variable(_free("row_size", columns), [self.dimension], data=sizes, attrs={"sample_dimension": sample_dimension}, fill_value=False)
 
 
-def _write(group: Group, columns: dict[str, AnyArray], given: _Sampling, options: dict[str, Any]) -> None:
+def _write(group: Group, columns: dict[str, AnyArray], given: _Sampling, options: dict[str, Option]) -> None:
     group.attrs["featureType"] = given.feature_type
     group.create_dimension(given.sample_dimension, len(next(iter(columns.values()), ())))
     once = [*given.of_instances, *given.of_profiles]
@@ -209,7 +209,7 @@ def _level(
     names: Sequence[str],
     feature: str,
     attrs: Mapping[str, Mapping[str, AttributeValue]],
-    options: dict[str, Any],
+    options: dict[str, Option],
 ) -> _Level:
     """Writes the columns `names`, whose first identifies the instances of a feature, once for each instance."""
     key = names[0]

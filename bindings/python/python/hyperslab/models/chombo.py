@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import InvalidInputError, NotFoundError
-from ..base.type_aliases import AnyArray, FileOptions, JsonObject, Paths, ScanOptions
+from ..base.type_aliases import AnyArray, AnyDtype, FileOptions, JsonObject, Paths, ScanOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
@@ -66,7 +66,7 @@ class Chombo(ModelView):
         """The table of boxes: level, number, lowest and highest cell, number of cells."""
         return self.table("boxes")
 
-    def level(self, number: int, component: str) -> np.ma.MaskedArray[Any, Any]:
+    def level(self, number: int, component: str) -> np.ma.MaskedArray[tuple[int, ...], AnyDtype]:
         """Reads a component of a level as a dense array over the level's domain. It takes memory for the whole domain: of a fine level with few
         boxes, `cells` takes less.
 

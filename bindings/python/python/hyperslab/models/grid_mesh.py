@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +59,7 @@ class Mesh:
             raise NotFoundError(f"the nodes of {name} have no coordinates {names.x} and {names.y}", view.file.filename)
         about = nodes.field(names.x).metadata or {}
         self.is_spherical = b"degree" in about.get(b"units", b"") or about.get(b"standard_name") == b"longitude"
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[str, Coordinates | pa.ListArray] = {}
 
     def __repr__(self) -> str:
         return f"<mesh {self.name}, {'degrees' if self.is_spherical else 'plane'}: {self.count('faces')} faces, {self.count('nodes')} nodes>"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..backends.tasking import box
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, Path
+from ..base.type_aliases import AnyArray, AttributeValues, Communicator, Key, Option, Path, Values
 from ..writing.parallel import Task
-from .step_parts import Box, Part, StepPart, numbers, refuse_unknown, step_attributes
+from .step_parts import Box, Grid, Layout, Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan
 from .step_writer import StepWriter, begin, layout_of, of_task
 
@@ -24,14 +23,14 @@ class H5BlockWriter(StepWriter):
 
     def write_step(
         self,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, Values],
         *,
         step: int | None = None,
         time: float | None = None,
-        partition: Any = None,
+        partition: Key = None,
         ghosts: Ghosts = 0,
-        attrs: Mapping[str, Any] | None = None,
-        field_attrs: Mapping[str, Mapping[str, Any]] | None = None,
+        attrs: AttributeValues | None = None,
+        field_attrs: Mapping[str, AttributeValues] | None = None,
     ) -> int:
         """Writes the fields of a step. With many writers, each gives its partition of the grid.
 
@@ -69,7 +68,7 @@ class H5BlockWriter(StepWriter):
                 start, count = box(partition, shape)
                 own = tuple(start), tuple(count)
             sides = _sides(ghosts)
-            groups: dict[str, dict[str, Any]] = {where: step_attributes(time, self._layout["time_attribute"], attrs)}
+            groups: dict[str, dict[str, Values]] = {where: step_attributes(time, self._layout["time_attribute"], attrs)}
             parts: list[Part] = []
             if not fields:
                 raise InvalidInputError("a step without fields: give at least one", object=where)
@@ -88,7 +87,7 @@ class H5BlockWriter(StepWriter):
         return self._write(make)
 
 
-def _components(field: Any, path: str) -> list[AnyArray]:
+def _components(field: Values, path: str) -> list[AnyArray]:
     """The components of a field: of a scalar one."""
     if isinstance(field, (list, tuple)):
         given = list(field)
@@ -122,8 +121,8 @@ def _layout(
     name: str,
     padding: int,
     time_attribute: str,
-    options: dict[str, Any],
-) -> dict[str, Any]:
+    options: dict[str, Option],
+) -> Layout:
     layout = layout_of("h5block", name, padding, time_attribute, options)
     extents = [int(extent) for extent in shape]
     if len(extents) != 3 or min(extents) < 1:
@@ -133,12 +132,12 @@ def _layout(
     for what, three in (("origin", origin), ("spacing", spacing)):
         if three is not None and (len(three) != 3 or not np.isfinite(three).all()):
             raise InvalidInputError(f"{what}={three}: give three finite numbers, along x, y and z")
-    grid = {
+    grid: Grid = {
         "shape": extents,
         "origin": None if origin is None else [float(value) for value in origin],
         "spacing": None if spacing is None else [float(value) for value in spacing],
     }
-    return layout | {"grid": grid}
+    return {**layout, "grid": grid}
 
 
 def create(
@@ -148,13 +147,13 @@ def create(
     *,
     origin: Sequence[float] | None = None,
     spacing: Sequence[float] | None = None,
-    comm: Any = None,
+    comm: Communicator | None = None,
     commit: str | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: AttributeValues | None = None,
     name: str = "Step",
     padding: int = 0,
     time_attribute: str = "TIME",
-    **options: Any,
+    **options: Option,
 ) -> H5BlockWriter:
     """Begins a file of fields, by this process or by all processes of a communicator, each of which calls this.
 
@@ -186,11 +185,11 @@ def plan(
     *,
     origin: Sequence[float] | None = None,
     spacing: Sequence[float] | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: AttributeValues | None = None,
     name: str = "Step",
     padding: int = 0,
     time_attribute: str = "TIME",
-    **options: Any,
+    **options: Option,
 ) -> StepPlan:
     """Plans a write of fields by tasks in threads, processes or machines. Its commit checks that the partitions cover the grid.
 

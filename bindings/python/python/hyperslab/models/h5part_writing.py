@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AttributeValues, Communicator, Option, Path, Values
 from ..writing.parallel import Task
-from .step_parts import Part, StepPart, numbers, refuse_unknown, step_attributes
+from .step_parts import Box, Part, StepPart, numbers, refuse_unknown, step_attributes
 from .step_plan import StepPlan
 from .step_writer import StepWriter, begin, layout_of, of_task
 
@@ -18,12 +17,12 @@ class H5PartWriter(StepWriter):
 
     def write_step(
         self,
-        particles: Mapping[str, Any],
+        particles: Mapping[str, Values],
         *,
         step: int | None = None,
         time: float | None = None,
-        attrs: Mapping[str, Any] | None = None,
-        array_attrs: Mapping[str, Mapping[str, Any]] | None = None,
+        attrs: AttributeValues | None = None,
+        array_attrs: Mapping[str, AttributeValues] | None = None,
         rows: tuple[int, int] | None = None,
         total: int | None = None,
     ) -> int:
@@ -76,7 +75,7 @@ class H5PartWriter(StepWriter):
         return self._write(make)
 
 
-def _view(rows: tuple[int, int], total: int | None) -> tuple[Any, tuple[int, ...]]:
+def _view(rows: tuple[int, int], total: int | None) -> tuple[Box, tuple[int]]:
     start, stop = map(int, rows)
     if total is None or not 0 <= start <= stop <= total:
         raise InvalidInputError(f"rows={rows} of total={total}: give the first row, the one after the last, and the number of all")
@@ -87,13 +86,13 @@ def create(
     path: Path,
     mode: str = "x",
     *,
-    comm: Any = None,
+    comm: Communicator | None = None,
     commit: str | None = None,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: AttributeValues | None = None,
     name: str = "Step",
     padding: int = 0,
     time_attribute: str = "TIME",
-    **options: Any,
+    **options: Option,
 ) -> H5PartWriter:
     """Begins a file of particles, by this process or by all processes of a communicator, each of which calls this.
 
@@ -129,11 +128,11 @@ def plan(
     path: Path,
     mode: str = "x",
     *,
-    attrs: Mapping[str, Any] | None = None,
+    attrs: AttributeValues | None = None,
     name: str = "Step",
     padding: int = 0,
     time_attribute: str = "TIME",
-    **options: Any,
+    **options: Option,
 ) -> StepPlan:
     """Plans a write of particles by tasks in threads, processes or machines. Its commit checks that the parts of each step fit together.
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
+from .. import _native
 from ..base.errors import ObjectNotFoundError
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import FileOptions, Option, Path, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
@@ -15,7 +16,10 @@ from ..objects.filters import check_filters
 from ..writing.new_file import begin
 from . import matlab_writing
 from .matlab_objects import Reader
-from .matlab_values import MatlabObject
+from .matlab_values import MatlabObject, MatlabValue, Named
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Matlab", "MatlabObject", "open", "write"]
 
@@ -23,13 +27,13 @@ __all__ = ["Matlab", "MatlabObject", "open", "write"]
 _HIDDEN = ("#refs#", "#subsystem#")
 
 
-class Matlab(ModelView, Mapping[str, Any]):
+class Matlab(ModelView, Mapping[str, MatlabValue]):
     """The variables of a file by their names. `hyperslab.models.matlab.open` makes one.
 
     Values are read when they are asked for, each time. Arrays have the shape that they have in MATLAB.
     """
 
-    def __init__(self, file: Any, name: str, certainty: str, reason: str, squeeze: bool) -> None:
+    def __init__(self, file: File | _native.File, name: str, certainty: str, reason: str, squeeze: bool) -> None:
         super().__init__(file, name, certainty, reason)
         self._squeeze = squeeze
 
@@ -42,13 +46,13 @@ class Matlab(ModelView, Mapping[str, Any]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and name not in _HIDDEN and "/" not in name and name in self.file
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> MatlabValue:
         """The value of a variable: `m["x"]`."""
         if name not in self:
             raise ObjectNotFoundError(f"there is no variable {name!r}; there are {', '.join(self) or 'none'}", self.file.filename)
         return self._read([name])[0]
 
-    def load(self) -> dict[str, Any]:
+    def load(self) -> Named:
         """Reads all variables at once.
 
         Returns:
@@ -63,13 +67,13 @@ class Matlab(ModelView, Mapping[str, Any]):
         names = list(self)
         return dict(zip(names, self._read(names), strict=True))
 
-    def _read(self, names: list[str]) -> list[Any]:
+    def _read(self, names: list[str]) -> list[MatlabValue]:
         found = [self._native.find(f"/{name}") for name in names]
         reader = Reader(self._native, self._squeeze)
         return [value for name, (_, number) in zip(names, found, strict=True) for value in reader.read([number], f"/{name}")]
 
 
-def write(path: Path, variables: Mapping[str, Any], *, compression: Any = None, durable: bool = True) -> None:
+def write(path: Path, variables: Mapping[str, object], *, compression: Option = None, durable: bool = True) -> None:
     """Writes variables into a file of MATLAB v7.3, which appears when it is complete.
 
     Numbers and booleans become matrices: scalars 1 × 1, vectors 1 × n. Text becomes a row of characters, a dictionary a struct,
@@ -97,7 +101,7 @@ def write(path: Path, variables: Mapping[str, Any], *, compression: Any = None, 
             writer.write(place, value)
 
 
-def open(file: File | Paths, *, squeeze: bool = True, **options: Any) -> Matlab:
+def open(file: File | Paths, *, squeeze: bool = True, **options: Unpack[FileOptions]) -> Matlab:
     """Opens a file of MATLAB v7.3.
 
     Args:

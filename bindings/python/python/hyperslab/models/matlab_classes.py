@@ -4,15 +4,14 @@ Classes that are not here stay objects with their properties by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..base.errors import CorruptError, UnsupportedError
 from ..base.type_aliases import AnyArray
 from .matlab_tables import items, numbers_of, table, timetable, truth
-from .matlab_values import MatlabObject
+from .matlab_values import MatlabObject, MatlabValue, Named
 
 #: Length of a missing string.
 _MISSING = 2**64 - 1
@@ -26,7 +25,7 @@ def known(class_name: str) -> bool:
     return class_name in _CLASSES
 
 
-def value_of(class_name: str, properties: dict[str, Any], squeeze: bool) -> Any:
+def value_of(class_name: str, properties: Named, squeeze: bool) -> MatlabValue:
     """The Python value of an object of a class that is `known`.
 
     Args:
@@ -46,7 +45,7 @@ def value_of(class_name: str, properties: dict[str, Any], squeeze: bool) -> Any:
         raise CorruptError(f"the properties of a {class_name} contradict each other: {error}") from None
 
 
-def _string(properties: dict[str, Any], squeeze: bool) -> Any:
+def _string(properties: Named, squeeze: bool) -> MatlabValue:
     words = np.ravel(np.asarray(properties.get("any", [])))
     if not len(words):
         return [] if squeeze else np.empty((0, 0), object)
@@ -72,7 +71,7 @@ def _string(properties: dict[str, Any], squeeze: bool) -> Any:
     return _shaped(found, shape, squeeze)
 
 
-def _shaped(found: list[Any], shape: tuple[int, ...], squeeze: bool) -> Any:
+def _shaped(found: Sequence[MatlabValue], shape: tuple[int, ...], squeeze: bool) -> MatlabValue:
     """Elements in the order of MATLAB: one by itself, a list for a vector, else an array of objects."""
     if squeeze and shape == (1, 1):
         return found[0]
@@ -83,7 +82,7 @@ def _shaped(found: list[Any], shape: tuple[int, ...], squeeze: bool) -> Any:
     return array.reshape(shape, order="F")
 
 
-def _nanoseconds(milliseconds: AnyArray, dtype: str) -> Any:
+def _nanoseconds(milliseconds: AnyArray, dtype: str) -> AnyArray:
     """Times from milliseconds with a fraction; the imaginary part is what a double could not hold."""
     whole_part, rest = (milliseconds.real, milliseconds.imag) if milliseconds.dtype.kind == "c" else (milliseconds.astype(np.float64), 0.0)
     if np.isinf(whole_part).any():
@@ -101,7 +100,7 @@ def _nanoseconds(milliseconds: AnyArray, dtype: str) -> Any:
     return found
 
 
-def _datetime(properties: dict[str, Any], squeeze: bool) -> Any:
+def _datetime(properties: Named, squeeze: bool) -> MatlabValue:
     zone = properties.get("tz", "")
     data = np.asarray(properties["data"])
     found = _nanoseconds(np.atleast_1d(data), "M8").reshape(data.shape)
@@ -114,12 +113,12 @@ def _datetime(properties: dict[str, Any], squeeze: bool) -> Any:
     return found.view(np.dtype(found.dtype, metadata={"tz": zone})) if zone else found[()]
 
 
-def _duration(properties: dict[str, Any], squeeze: bool) -> Any:
+def _duration(properties: Named, squeeze: bool) -> MatlabValue:
     data = np.asarray(properties["millis"])
     return _nanoseconds(np.atleast_1d(data), "m8").reshape(data.shape)[()]
 
 
-def _calendar_duration(properties: dict[str, Any], squeeze: bool) -> Any:
+def _calendar_duration(properties: Named, squeeze: bool) -> MatlabValue:
     parts = properties["components"]
     months, days = (np.asarray(parts[name], np.float64) for name in ("months", "days"))
     time = np.asarray(_duration({"millis": parts["millis"]}, squeeze))
@@ -130,7 +129,7 @@ def _calendar_duration(properties: dict[str, Any], squeeze: bool) -> Any:
     return found
 
 
-def _categorical(properties: dict[str, Any], squeeze: bool) -> Any:
+def _categorical(properties: Named, squeeze: bool) -> MatlabValue:
     codes = np.asarray(properties["codes"]).astype(np.int64) - 1
     categories = [str(name) for name in items(properties["categoryNames"])]
     ordered = truth(properties.get("isOrdinal", False))
@@ -145,7 +144,7 @@ def _categorical(properties: dict[str, Any], squeeze: bool) -> Any:
     return pandas.Categorical.from_codes(codes.ravel(), categories, ordered=ordered)
 
 
-def _map(properties: dict[str, Any], squeeze: bool) -> Any:
+def _map(properties: Named, squeeze: bool) -> MatlabValue:
     parts = properties["serialization"]
     keys, values = items(parts["keys"]), items(parts["values"])
     if len(keys) != len(values):
@@ -154,7 +153,7 @@ def _map(properties: dict[str, Any], squeeze: bool) -> Any:
     return {str(key) if is_text else np.asarray(key).item(): value for key, value in zip(keys, values, strict=True)}
 
 
-def _dictionary(properties: dict[str, Any], squeeze: bool) -> Any:
+def _dictionary(properties: Named, squeeze: bool) -> MatlabValue:
     parts = properties["data"]
     if "Unconfigured" in parts:
         return {}
@@ -166,7 +165,7 @@ def _dictionary(properties: dict[str, Any], squeeze: bool) -> Any:
     return dict(zip(keys, values, strict=True))
 
 
-def _elements(values: Any) -> list[Any] | None:
+def _elements(values: MatlabValue) -> list[MatlabValue] | None:
     """The elements of the keys or values of a dictionary; `None` if what they are is one value for all."""
     if isinstance(values, (str, int, float, np.generic)) or values is None:
         return [values]
@@ -182,7 +181,7 @@ def import_pandas() -> None:
     require("MATLAB's tables and categorical arrays", "pandas", "pandas")
 
 
-_CLASSES: dict[str, Callable[[dict[str, Any], bool], Any]] = {
+_CLASSES: dict[str, Callable[[Named, bool], MatlabValue]] = {
     "string": _string,
     "datetime": _datetime,
     "duration": _duration,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..base.errors import CorruptError
 from ..base.type_aliases import AnyArray
+from .matlab_values import MatlabValue, Named
 
 #: Values in one addition that are kept as arrays: a million entries of a dictionary cost more than the values.
 _MIN_BULK = 4096
@@ -32,31 +33,31 @@ class Container(NamedTuple):
     children: list[int] | AnyArray
     names: list[str]
     shape: tuple[int, ...]
-    literals: dict[str, Any] | None = None
+    literals: Named | None = None
 
 
 class Values:
     """Values by the numbers of their objects: many of one addition as arrays, others in a dictionary."""
 
     def __init__(self) -> None:
-        self._few: dict[int, Any] = {}
+        self._few: dict[int, MatlabValue] = {}
         #: Numbers in increasing order with their values.
         self._many: list[tuple[AnyArray, AnyArray]] = []
 
-    def add(self, numbers: AnyArray, values: list[Any]) -> None:
+    def add(self, numbers: AnyArray, values: list[MatlabValue]) -> None:
         """Adds values. The numbers increase, and none was added before."""
         if len(values) < _MIN_BULK:
             self._few.update(zip(numbers.tolist(), values, strict=True))
             return
         self._many.append((numbers, np.fromiter(values, object, len(values))))
 
-    def __setitem__(self, number: int, value: Any) -> None:
+    def __setitem__(self, number: int, value: MatlabValue) -> None:
         self._few[number] = value
 
     def __contains__(self, number: int) -> bool:
         return number in self._few or any(_place(numbers, number) is not None for numbers, _ in self._many)
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, number: int) -> MatlabValue:
         if number in self._few:
             return self._few[number]
         for numbers, values in self._many:
@@ -65,7 +66,7 @@ class Values:
                 return values[place]
         raise KeyError(number)
 
-    def get(self, number: int) -> Any:
+    def get(self, number: int) -> MatlabValue:
         """The value; `None` without one."""
         try:
             return self[number]
@@ -79,7 +80,7 @@ class Values:
             left = _without(left, known)
         return left
 
-    def of(self, numbers: list[int] | AnyArray) -> list[Any]:
+    def of(self, numbers: list[int] | AnyArray) -> list[MatlabValue]:
         """The values of numbers in any order, each of which has one."""
         if len(numbers) < _MIN_BULK or not self._many:
             return [self[int(number)] for number in numbers]
@@ -122,17 +123,17 @@ class Elements:
         self.array = array
 
 
-def as_array(values: Iterable[Any], count: int, shape: tuple[int, ...]) -> AnyArray:
+def as_array(values: Iterable[MatlabValue], count: int, shape: tuple[int, ...]) -> AnyArray:
     """An array of objects from values in the order of the file. numpy does not look into them."""
     return np.fromiter(values, object, count).reshape(shape, order="F")
 
 
-def squeezed(values: list[Any], shape: tuple[int, ...], squeeze: bool) -> Any:
+def squeezed(values: list[MatlabValue], shape: tuple[int, ...], squeeze: bool) -> MatlabValue:
     """A list for a vector, else an array of objects. The values are in the order of the file."""
     return values if squeeze and len(shape) == 2 and 1 in shape else as_array(values, len(values), shape)
 
 
-def struct_of(names: list[str], fields: list[Any], squeeze: bool) -> Any:
+def struct_of(names: list[str], fields: list[MatlabValue], squeeze: bool) -> MatlabValue:
     """A dictionary; of a struct array as many as it has elements.
 
     Raises:

@@ -7,7 +7,7 @@ object of a class has is in the file's subsystem (`matlab_subsystem`), and what 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import SupportsInt
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from . import matlab_classes, matlab_values
 from .matlab_containers import Container, Elements, Values, as_array, distinct, squeezed, struct_of
 from .matlab_instances import FIRST_INSTANCE, Instances
 from .matlab_subsystem import Subsystem, is_reference
-from .matlab_values import MatlabObject
+from .matlab_values import MatlabObject, MatlabValue, Named
 
 #: Attributes that tell what an object is.
 _ATTRIBUTES = ["MATLAB_class", "MATLAB_empty", "MATLAB_fields", "MATLAB_object_decode", "MATLAB_sparse"]
@@ -41,7 +41,7 @@ class Reader:
         #: Objects below properties, where references to objects have no attribute of their own.
         self._inside: set[int] = set()
 
-    def read(self, numbers: list[int], name: str) -> list[Any]:
+    def read(self, numbers: list[int], name: str) -> list[MatlabValue]:
         """The values of the objects with these numbers. Errors name the object, or else the variable called `name`."""
         try:
             self._discover(numbers)
@@ -96,7 +96,7 @@ class Reader:
         self.values.add(numbers, self._leaves(stored, numbers, about, class_name, is_empty))
         return None
 
-    def _leaves(self, stored: list[AnyArray] | AnyArray, numbers: AnyArray, about: dict[str, Any], class_name: str, is_empty: bool) -> list[Any]:
+    def _leaves(self, stored: list[AnyArray] | AnyArray, numbers: AnyArray, about: Named, class_name: str, is_empty: bool) -> list[MatlabValue]:
         if is_empty:
             found = []
             for number, extents in zip(numbers.tolist(), stored, strict=True):
@@ -120,7 +120,7 @@ class Reader:
             return found
         return [MatlabObject(class_name, value) for value in found]
 
-    def _add_groups(self, group: _native.Gathered, numbers: AnyArray, about: dict[str, Any], class_name: str, below: list[AnyArray]) -> None:
+    def _add_groups(self, group: _native.Gathered, numbers: AnyArray, about: Named, class_name: str, below: list[AnyArray]) -> None:
         members = np.frombuffer(group.members, "<u8").reshape(len(numbers), -1)
         kind, rows = "struct", tuple[int, ...]()
         names, order = group.names, list(range(len(group.names)))
@@ -141,7 +141,7 @@ class Reader:
                 self._inside.update(children)
         below.append(distinct(members))
 
-    def _fields(self, stored: Any) -> list[str]:
+    def _fields(self, stored: MatlabValue) -> list[str]:
         """The names of the fields of a struct in MATLAB's order. Many are in a dataset that the attribute refers to."""
         if isinstance(stored, Reference):
             if stored.path is None:
@@ -154,7 +154,7 @@ class Reader:
         return [_text(b"".join(np.ravel(field).tolist())) for field in fields]
 
     def _add_references(
-        self, numbers: AnyArray, stored: list[AnyArray] | AnyArray, about: dict[str, Any], class_name: str, below: list[AnyArray]
+        self, numbers: AnyArray, stored: list[AnyArray] | AnyArray, about: Named, class_name: str, below: list[AnyArray]
     ) -> tuple[AnyArray, list[AnyArray] | AnyArray]:
         """Containers for what refers to objects of classes; returns what does not."""
         is_object = self._number(about.get("MATLAB_object_decode", 0), "MATLAB_object_decode", numbers) == _IN_SUBSYSTEM
@@ -172,7 +172,7 @@ class Reader:
         rest = [i for i, is_one in enumerate(refers) if not is_one]
         return numbers[rest], stored[rest] if isinstance(stored, np.ndarray) else [stored[i] for i in rest]
 
-    def _number(self, value: Any, attribute: str, numbers: AnyArray) -> int:
+    def _number(self, value: MatlabValue, attribute: str, numbers: AnyArray) -> int:
         """The value of an attribute that is one integer."""
         found = np.ravel(value)
         if found.size != 1 or found.dtype.kind not in "iu":
@@ -274,7 +274,7 @@ class Reader:
             raise UnsupportedError(f"a {class_name} that contains itself", self._file.path)
         self.values[number] = MatlabObject(class_name, {})
 
-    def _built(self, number: int) -> Any:
+    def _built(self, number: int) -> MatlabValue:
         """The value of a container, when the values of its children are known."""
         kind, class_name, children, names, shape, literals = self._containers[number]
         found = self.values.of(children)
@@ -302,7 +302,7 @@ class Reader:
         value = squeezed(found, shape, self._squeeze)
         return MatlabObject(class_name, value) if class_name else value
 
-    def _object(self, number: int, class_name: str, properties: dict[str, Any], literals: dict[str, Any]) -> Any:
+    def _object(self, number: int, class_name: str, properties: Named, literals: Named) -> MatlabValue:
         """The value of an object of a class: what it means, or else its properties by their names."""
         defaults = properties.pop("", None)
         contents = (dict(defaults) if isinstance(defaults, dict) else {}) | properties | literals
@@ -314,7 +314,7 @@ class Reader:
             return made
         return MatlabObject(class_name, contents)
 
-    def _enumeration(self, number: int, class_name: str, parts: dict[str, Any]) -> MatlabObject:
+    def _enumeration(self, number: int, class_name: str, parts: Named) -> MatlabObject:
         """An array of members of an enumeration, by their names."""
         instances = self._opened()
         if instances is None:
@@ -335,14 +335,14 @@ class Reader:
         members = as_array((names[int(i)] for i in indices.ravel(order="F")), indices.size, indices.shape)
         return MatlabObject(class_name, members.item() if not members.ndim else members.tolist() if members.ndim == 1 else members)
 
-    def _path(self, number: Any) -> str:
+    def _path(self, number: SupportsInt) -> str:
         try:
             return self._file.object_path(int(number))
         except Error:
             return f"object {int(number):#x}"
 
 
-def _text(value: Any) -> str:
+def _text(value: MatlabValue) -> str:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     return value.decode("utf-8", "replace").rstrip("\0") if isinstance(value, bytes) else str(value)

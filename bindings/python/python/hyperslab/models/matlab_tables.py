@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ..base.errors import CorruptError, UnsupportedError
 from ..base.extras import require
 from ..base.type_aliases import AnyArray
-from .matlab_values import MatlabObject
+from .matlab_values import MatlabObject, MatlabValue, Named
 
 if TYPE_CHECKING:
     import pandas
@@ -25,25 +25,28 @@ _ABOUT = {
     "dimension_names": ("DimensionNames", "dimNames"),
 }
 
+#: A column of a data frame.
+Column: TypeAlias = "AnyArray | list[MatlabValue] | pandas.DatetimeIndex | pandas.api.extensions.ExtensionArray"
 
-def items(values: Any) -> list[Any]:
+
+def items(values: MatlabValue) -> list[MatlabValue]:
     """The elements of a cell array or of an array of strings, in the order of MATLAB."""
     if isinstance(values, np.ndarray):
         return list(values.ravel(order="F"))
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def numbers_of(value: Any) -> list[Any]:
+def numbers_of(value: MatlabValue) -> list[float]:
     """Numbers as a list."""
     return list(np.ravel(np.asarray(value)).tolist())
 
 
-def truth(value: Any) -> bool:
+def truth(value: MatlabValue) -> bool:
     """Whether a logical scalar is true."""
     return bool(np.any(value))
 
 
-def table(properties: dict[str, Any], squeeze: bool) -> pandas.DataFrame:
+def table(properties: Named, squeeze: bool) -> pandas.DataFrame:
     """The data frame of a `table`."""
     about = properties.get("props")
     about = about if isinstance(about, dict) else {}
@@ -60,7 +63,7 @@ def table(properties: dict[str, Any], squeeze: bool) -> pandas.DataFrame:
     return frame
 
 
-def timetable(properties: dict[str, Any], squeeze: bool) -> pandas.DataFrame:
+def timetable(properties: Named, squeeze: bool) -> pandas.DataFrame:
     """The data frame of a `timetable`, whose index is the times of its rows."""
     import pandas
 
@@ -80,13 +83,13 @@ def timetable(properties: dict[str, Any], squeeze: bool) -> pandas.DataFrame:
     return frame
 
 
-def _index(names: list[str]) -> pandas.Index[Any]:
+def _index(names: list[str]) -> pandas.Index[str]:
     import pandas
 
     return pandas.Index(names)
 
 
-def _check_version(what: str, about: dict[str, Any], newest: int) -> None:
+def _check_version(what: str, about: Named, newest: int) -> None:
     versions = [numbers_of(about[key])[0] for key in ("versionSavedFrom", "minCompatibleVersion") if key in about and numbers_of(about[key])]
     if versions and not 1 <= min(versions) <= newest:
         message = about.get("incompatibilityMsg")
@@ -95,7 +98,7 @@ def _check_version(what: str, about: dict[str, Any], newest: int) -> None:
         )
 
 
-def _names(stored: Any, about: dict[str, Any], key: str) -> list[str]:
+def _names(stored: MatlabValue, about: Named, key: str) -> list[str]:
     """Names as the user gave them: those that are no identifiers of MATLAB, or are long, are stored apart."""
     short = key[0].lower() + key[1:]
     for use, names in (
@@ -109,21 +112,21 @@ def _names(stored: Any, about: dict[str, Any], key: str) -> list[str]:
     return [str(name) for name in items(stored)]
 
 
-def _count(value: Any) -> int:
+def _count(value: MatlabValue) -> int:
     (number,) = numbers_of(value)
     if number != int(number) or number < 0:
         raise CorruptError(f"a table of {number} rows or variables")
     return int(number)
 
 
-def _frame(data: Any, labels: list[str], count: int, rows: int) -> pandas.DataFrame:
+def _frame(data: MatlabValue, labels: list[str], count: int, rows: int) -> pandas.DataFrame:
     require("MATLAB's tables", "pandas", "pandas")
     import pandas
 
     values = items(data)
     if count and not (len(values) == len(labels) == count):
         raise CorruptError(f"a table of {count} variables has values for {len(values)} and names for {len(labels)}")
-    columns: dict[str, Any] = {}
+    columns: dict[str, Column] = {}
     for label, value in zip(labels[:count], values[:count], strict=True):
         found = _columns(label, value, rows)
         if len(found) > 1 and any(name in columns or name in labels for name, _ in found):
@@ -138,11 +141,11 @@ def _frame(data: Any, labels: list[str], count: int, rows: int) -> pandas.DataFr
     return pandas.DataFrame(columns, index=pandas.RangeIndex(rows))
 
 
-def _row(parts: tuple[Any, ...]) -> AnyArray:
+def _row(parts: tuple[MatlabValue, ...]) -> AnyArray:
     return np.array(parts) if all(isinstance(part, np.generic) for part in parts) else _objects(list(parts))
 
 
-def _columns(label: str, value: Any, rows: int) -> list[tuple[str, Any]]:
+def _columns(label: str, value: MatlabValue, rows: int) -> list[tuple[str, Column]]:
     """The columns of one variable: several for a matrix and for a table in the table."""
     import pandas
 
@@ -175,11 +178,11 @@ def _columns(label: str, value: Any, rows: int) -> list[tuple[str, Any]]:
     return [(label, _column(value.reshape(-1)))]
 
 
-def _column(values: AnyArray) -> Any:
+def _column(values: AnyArray) -> Column:
     return _objects(list(values)) if values.dtype.kind == "O" else _zoned(values)
 
 
-def _objects(values: list[Any]) -> AnyArray:
+def _objects(values: list[MatlabValue]) -> AnyArray:
     """Values that pandas does not look into."""
     found = np.empty(len(values), object)
     for i, value in enumerate(values):
@@ -187,7 +190,7 @@ def _objects(values: list[Any]) -> AnyArray:
     return found
 
 
-def _zoned(times: AnyArray) -> Any:
+def _zoned(times: AnyArray) -> AnyArray | pandas.DatetimeIndex:
     """Times with the zone that their dtype names."""
     zone = dict(times.dtype.metadata or {}).get("tz")
     if zone is None:
@@ -202,7 +205,7 @@ def _zoned(times: AnyArray) -> Any:
         raise UnsupportedError(f"times in the zone {zone}: {error}") from None
 
 
-def _row_times(stored: Any, rows: int) -> AnyArray:
+def _row_times(stored: MatlabValue, rows: int) -> AnyArray:
     """The times of the rows: stored, or from a start with a step or rate."""
     if not isinstance(stored, dict):
         return np.atleast_1d(np.asarray(stored)).reshape(-1)
@@ -233,7 +236,7 @@ def _by_calendar(start: AnyArray, step: AnyArray, rows: int) -> AnyArray:
     return np.asarray((first + (index * int(months)).astype("m8[M]")).astype(start.dtype) + within + (index * int(days)).astype("m8[D]") + index * step["time"])
 
 
-def _describe(frame: pandas.DataFrame, about: dict[str, Any]) -> None:
+def _describe(frame: pandas.DataFrame, about: Named) -> None:
     for name, keys in _ABOUT.items():
         key = next((key for key in (keys if isinstance(keys, tuple) else (keys,)) if key in about), None)
         if key is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,13 @@ _MAX_STRUCTS = 1 << 20
 _MAX_DIMENSIONS, _MAX_ELEMENTS = 32, 1 << 56
 
 
+#: A value of MATLAB: numbers and arrays of numpy, text, lists (cell arrays, strings), dictionaries (structs, maps), matrices of SciPy, data frames,
+#: a `MatlabObject`, or `None`.
+MatlabValue: TypeAlias = Any
+#: Values by the names of properties, fields or attributes.
+Named = dict[str, MatlabValue]
+
+
 class MatlabObject:
     """A value of a class without a counterpart in Python: an object, a function handle.
 
@@ -33,7 +40,7 @@ class MatlabObject:
             numbers.
     """
 
-    def __init__(self, class_name: str, contents: Any) -> None:
+    def __init__(self, class_name: str, contents: MatlabValue) -> None:
         self.class_name, self.contents = class_name, contents
 
     def __repr__(self) -> str:
@@ -65,7 +72,7 @@ def numbers(values: AnyArray) -> AnyArray:
     return out
 
 
-def texts(codes: AnyArray) -> list[Any]:
+def texts(codes: AnyArray) -> list[MatlabValue]:
     """Text for each char array along the first dimension: a `str` for a row of characters, else an array of the rows."""
     if codes.dtype.kind not in "ui" or codes.dtype.itemsize not in (1, 2, 4):
         raise CorruptError(f"a char array of {codes.dtype}, not of UTF-16 code units")
@@ -103,7 +110,7 @@ def _rows(codes: AnyArray) -> list[str]:
         raise CorruptError(f"a char array whose codes are no characters: {error.reason}") from None
 
 
-def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> Any:
+def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> MatlabValue:
     """An empty value: text, an empty list or array of this shape; structs without fields, which may be several."""
     if class_name == "struct" and shape and 0 < (count := int(np.prod(shape, dtype=object))) <= _MAX_STRUCTS:
         return {} if squeeze and shape == (1, 1) else _structs(count, shape, squeeze)
@@ -122,7 +129,7 @@ def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> 
     return np.empty(squeezed_shape(shape, squeeze), dtype)
 
 
-def _structs(count: int, shape: tuple[int, ...], squeeze: bool) -> Any:
+def _structs(count: int, shape: tuple[int, ...], squeeze: bool) -> list[dict[str, MatlabValue]] | AnyArray:
     """Structs without fields."""
     found: AnyArray = np.empty(count, object)
     found[:] = [{} for _ in range(count)]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype, Option
 from ..files.file import File
 from ..values import dtype_encoding
 from ..values.new_references import NewReference
 from .matlab_values import CANONICAL_EMPTY, NUMBERS
+
+if TYPE_CHECKING:
+    import scipy.sparse
 
 #: Longest name of a variable or field in MATLAB (`namelengthmax`).
 _MAX_NAME = 63
@@ -37,7 +40,7 @@ def header() -> bytes:
     return text.encode("ascii", "replace")[:116].ljust(116) + bytes(8) + b"\x00\x02IM"
 
 
-def check_name(name: Any) -> str:
+def check_name(name: object) -> str:
     """A name that a variable or a field can have in MATLAB."""
     if not isinstance(name, str) or not name.isascii() or not name.isidentifier() or name.startswith("_") or len(name) > _MAX_NAME:
         message = f"the name {name!r}: MATLAB's names begin with a letter and have at most {_MAX_NAME} letters, digits and underscores"
@@ -48,14 +51,14 @@ def check_name(name: Any) -> str:
 class Writer:
     """Writes values into a file, each below a path."""
 
-    def __init__(self, file: File, writer: Any, options: dict[str, Any]) -> None:
+    def __init__(self, file: File, writer: _native.Writer, options: dict[str, Option]) -> None:
         self._file, self._writer, self._options = file, writer, options
         self._referred = 0
-        self._datatypes: dict[np.dtype[Any], _native.Datatype] = {}
+        self._datatypes: dict[AnyDtype, _native.Datatype] = {}
         #: The containers that are being written, from the outermost on.
         self._above: list[int] = []
 
-    def write(self, path: str, value: Any) -> None:
+    def write(self, path: str, value: object) -> None:
         """Writes a value, and what it contains."""
         if isinstance(value, str):
             return self._text(path, value)
@@ -68,7 +71,7 @@ class Writer:
             return self._objects(path, array)
         return self._numbers(path, array)
 
-    def _container(self, path: str, value: Any) -> None:
+    def _container(self, path: str, value: Mapping[object, object] | AnyArray | Sequence[object]) -> None:
         if id(value) in self._above or len(self._above) == _MAX_DEPTH:
             raise InvalidInputError(f"{path}: a value that contains itself, or is nested more than {_MAX_DEPTH} deep")
         self._above.append(id(value))
@@ -91,7 +94,7 @@ class Writer:
         for name, value in (("MATLAB_class", np.bytes_(class_name)), *attributes.items()):
             self._writer.set_attribute(path, name, [], self._datatype(value.dtype), value.tobytes(), [])
 
-    def _datatype(self, dtype: np.dtype[Any]) -> _native.Datatype:
+    def _datatype(self, dtype: AnyDtype) -> _native.Datatype:
         """The stored datatype of a dtype."""
         known = self._datatypes.get(dtype)
         if known is None:
@@ -116,11 +119,12 @@ class Writer:
         self._dataset(path, "char", units.reshape(-1, 1), MATLAB_int_decode=np.int32(2))
         return None
 
-    def _list(self, path: str, values: Sequence[Any]) -> None:
-        if values and all(isinstance(value, Mapping) for value in values):
-            names = [tuple(value) for value in values]
-            if len(set(names)) == 1 and names[0] and len(values) > 1:
-                return self._structs(path, values, names[0])
+    def _list(self, path: str, values: Sequence[object]) -> None:
+        structs = [value for value in values if isinstance(value, Mapping)]
+        if len(structs) == len(values) > 1:
+            names = [tuple(value) for value in structs]
+            if len(set(names)) == 1 and names[0]:
+                return self._structs(path, structs, names[0])
         self._cell(path, values, (1, len(values)) if values else (0, 0))
         return None
 
@@ -136,14 +140,14 @@ class Writer:
         self._cell(path, matrix.ravel(order="F").tolist(), matrix.shape)
         return None
 
-    def _cell(self, path: str, values: Sequence[Any], shape: tuple[int, ...]) -> None:
+    def _cell(self, path: str, values: Sequence[object], shape: tuple[int, ...]) -> None:
         if not values:
             return self._empty(path, "cell", shape)
         references = self._references(values)
         self._dataset(path, "cell", _reference_array(references, shape))
         return None
 
-    def _references(self, values: Sequence[Any]) -> list[str]:
+    def _references(self, values: Sequence[object]) -> list[str]:
         """Writes values, and returns their paths."""
         found = []
         for value in values:
@@ -156,12 +160,12 @@ class Writer:
             found.append(path)
         return found
 
-    def _struct(self, path: str, value: Mapping[Any, Any]) -> None:
+    def _struct(self, path: str, value: Mapping[object, object]) -> None:
         self._group(path, [check_name(name) for name in value])
         for name, field in value.items():
             self.write(f"{path}/{name}", field)
 
-    def _structs(self, path: str, values: Sequence[Mapping[Any, Any]], names: tuple[Any, ...]) -> None:
+    def _structs(self, path: str, values: Sequence[Mapping[object, object]], names: tuple[object, ...]) -> None:
         """A struct array: a dataset of references for each field."""
         self._group(path, [check_name(name) for name in names])
         for name in names:
@@ -176,7 +180,7 @@ class Writer:
             fields[:] = [np.array(list(name), "S1") for name in names]
             group.attrs.create("MATLAB_fields", fields, dtype=_CHARACTERS)
 
-    def _sparse(self, path: str, matrix: Any) -> None:
+    def _sparse(self, path: str, matrix: scipy.sparse.csc_array) -> None:
         group = self._file.create_group(path)
         class_name, stored, attributes = _stored(path, matrix.data)
         if class_name not in ("double", "logical"):
@@ -197,7 +201,7 @@ def _matrix(array: AnyArray) -> AnyArray:
     return array.reshape(1, -1) if array.ndim < 2 else array
 
 
-def _stored(path: str, array: AnyArray) -> tuple[str, AnyArray, dict[str, Any]]:
+def _stored(path: str, array: AnyArray) -> tuple[str, AnyArray, dict[str, np.generic]]:
     """The class of numbers, how they are stored, and further attributes."""
     if array.dtype.kind == "b":
         return "logical", array.astype("u1"), {"MATLAB_int_decode": np.int32(1)}
@@ -219,7 +223,7 @@ def _reference_array(paths: list[str], shape: tuple[int, ...]) -> AnyArray:
     return array.reshape(shape[::-1])
 
 
-def variables(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def variables(values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     """The variables of a file with their paths."""
     for name, value in values.items():
         yield f"/{check_name(name)}", value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, Elements
+from ..base.type_aliases import AnyArray, Elements, Option
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from .element_ranges import Target, checked_range, task_regions, write_range
@@ -46,7 +46,7 @@ class Definition:
     edge_neighbors: bool = False
 
     def create_data(
-        self, target: Group, name: str, location: str = "cell", dtype: DTypeLike = "f8", dims: Sequence[str] = (), levels: str = "", **options: Any
+        self, target: Group, name: str, location: str = "cell", dtype: DTypeLike = "f8", dims: Sequence[str] = (), levels: str = "", **options: Option
     ) -> Dataset:
         """Defines a variable with data on the cells, vertices or edges.
 
@@ -182,7 +182,7 @@ def define(
     radius: float | None = 6_371_229.0,
     periods: tuple[float, float] = (0.0, 0.0),
     times: bool = True,
-    **options: Any,
+    **options: Option,
 ) -> Definition:
     """Defines a mesh of MPAS on a sphere or a plane in a new netCDF file or a plan of one. Its values are written by `Definition.write`.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.errors import CorruptError, NotFoundError
-from ..base.type_aliases import Condition, Elements, FileOptions, JsonObject, Paths, TableOptions
+from ..base.type_aliases import Condition, Elements, FileOptions, JsonObject, Option, Paths, TableOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
@@ -100,7 +100,7 @@ class Nexus(ModelView):
         return [None if path is None else self.file[path] for path in self._facts(name)["axes"]]
 
     def plot(
-        self, out: str | None = None, name: str | None = None, index: int | tuple[int, ...] = (), *, ax: Axes | None = None, **options: Any
+        self, out: str | None = None, name: str | None = None, index: int | tuple[int, ...] = (), *, ax: Axes | None = None, **options: Option
     ) -> Figure | str:
         """Draws data over their axes: one dimension as a line, more as an image of the last two. Needs matplotlib.
 
@@ -150,7 +150,7 @@ class _Signal:
     def _scale(self, dimension: int) -> Dataset | None:
         return self._axes[dimension]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Elements:
         return getattr(self._signal, name)
 
     def __getitem__(self, key: object) -> Elements:

@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class Rows(NamedTuple):
 
 
 #: Components of a record by name, each an array or a constant.
-Components = dict[str, AnyArray | np.number[Any] | float]
+Components = dict[str, AnyArray | np.number | float]
 
 
 class Parts:

@@ -6,20 +6,19 @@ import datetime
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from .._native import __version__
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import CancelledError, Error, InvalidInputError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AttributeValues, Communicator, Option, Path, Values
 from ..writing.parallel import Task
 from .openpmd_records import Mesh, Parts, Patch, Record, Rows, checked, count, put_mesh, put_species
-from .step_parts import StepPart
+from .step_parts import Layout, StepPart
 from .step_plan import StepPlan
 from .step_targets import NoTarget, TaskTarget
-from .step_writer import StepWriter, begin, of_task, storage_of
+from .step_writer import Beginning, StepWriter, begin, of_task, storage_of
 
 _PATTERN = re.compile(r"%(0\d+)?T")
 _VERSIONS = ("1.1.0", "2.0.0")
@@ -28,9 +27,9 @@ _VERSIONS = ("1.1.0", "2.0.0")
 class OpenPmdWriter(StepWriter):
     """Writes iterations. `hyperslab.models.openpmd.create` makes one."""
 
-    _comm: Any = None
+    _comm: Communicator | None = None
     #: Makes the target of an iteration that has a file of its own.
-    _begin: Callable[[str], tuple[Any, ...]] | None = None
+    _begin: Callable[[str], Beginning] | None = None
 
     @property
     def iterations(self) -> list[int]:
@@ -48,7 +47,7 @@ class OpenPmdWriter(StepWriter):
         meshes: Mapping[str, Mesh] | None = None,
         patches: Mapping[str, Sequence[Patch]] | None = None,
         rows: Mapping[str, tuple[int, int]] | None = None,
-        attrs: Mapping[str, Any] | None = None,
+        attrs: AttributeValues | None = None,
     ) -> None:
         """Writes an iteration, or what this process has of it. In a series of files, and with a communicator, readers see it when this returns.
 
@@ -109,7 +108,7 @@ class OpenPmdWriter(StepWriter):
         else:
             self._write_file(number, self._begin, make)
 
-    def _write_file(self, number: int, begin: Callable[[str], tuple[Any, ...]], make: Callable[[], StepPart]) -> None:
+    def _write_file(self, number: int, begin: Callable[[str], Beginning], make: Callable[[], StepPart]) -> None:
         """Writes an iteration into a file of its own. Nothing is there before the iteration is checked."""
         step = make() if self._comm is None else None
         folder, name = os.path.split(self._path)
@@ -155,7 +154,7 @@ class OpenPmdWriter(StepWriter):
         self._is_open = False
 
 
-def _together(comm: Any, counts: Callable[[], dict[str, int]]) -> dict[str, Rows]:
+def _together(comm: Communicator, counts: Callable[[], dict[str, int]]) -> dict[str, Rows]:
     """Where the particles of this process are among those of all. Every process calls this, and raises if one of them fails."""
     own: dict[str, int] | Exception
     try:
@@ -173,7 +172,7 @@ def _together(comm: Any, counts: Callable[[], dict[str, int]]) -> dict[str, Rows
     return {species: Rows(sum(theirs[species] for theirs in everyone[:rank]), sum(theirs[species] for theirs in everyone)) for species in sorted(everyone[0])}
 
 
-def _layout(encoding: str | None, version: str, options: dict[str, Any]) -> dict[str, Any]:
+def _layout(encoding: str | None, version: str, options: dict[str, Option]) -> Layout:
     check_choice("version", version, _VERSIONS)
     check_choice("encoding", encoding, (None, "variable"))
     separator = "" if encoding == "variable" else "/"
@@ -187,7 +186,7 @@ def _layout(encoding: str | None, version: str, options: dict[str, Any]) -> dict
     }
 
 
-def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+def _attributes(path: str, mode: str, encoding: str | None, version: str, attrs: AttributeValues | None) -> dict[str, Values]:
     """Attributes of a file of a series. A file that is appended to has them."""
     if mode == "a":
         return dict(attrs or {})
@@ -214,11 +213,11 @@ def create(
     path: Path,
     mode: str = "x",
     *,
-    comm: Any = None,
-    attrs: Mapping[str, Any] | None = None,
+    comm: Communicator | None = None,
+    attrs: AttributeValues | None = None,
     encoding: str | None = None,
     version: str = "1.1.0",
-    **options: Any,
+    **options: Option,
 ) -> OpenPmdWriter:
     """Begins a series of openPMD, written by this process or by all processes of a communicator, each of which calls this.
 
@@ -248,7 +247,7 @@ def create(
     name = os.fsdecode(path)
     layout, about = _layout(encoding, version, options), _attributes(name, mode, encoding, version, attrs)
 
-    def one(file: str) -> tuple[Any, ...]:
+    def one(file: str) -> Beginning:
         return begin(file, mode, comm, None, layout, about, dict(options))
 
     if _PATTERN.search(os.path.basename(name)) is None:
@@ -261,7 +260,7 @@ def create(
 
 
 def plan(
-    path: Path, mode: str = "x", *, attrs: Mapping[str, Any] | None = None, encoding: str | None = None, version: str = "1.1.0", **options: Any
+    path: Path, mode: str = "x", *, attrs: AttributeValues | None = None, encoding: str | None = None, version: str = "1.1.0", **options: Option
 ) -> StepPlan:
     """Plans a write of iterations by tasks in threads, processes or machines. Its commit checks that the parts of each iteration fit together.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from ..base.errors import ConflictError, InvalidInputError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AttributeValues, Option, Values
 
 #: Start and count along each dimension.
 Box = tuple[tuple[int, ...], tuple[int, ...]]
@@ -31,15 +31,47 @@ class Part(NamedTuple):
     values: AnyArray
     box: Box | None
     shape: tuple[int, ...] | None
-    attrs: Mapping[str, Any]
+    attrs: AttributeValues
 
 
 class StepPart(NamedTuple):
     """What one writer has of one step: attributes by path of group, and parts of arrays."""
 
     number: int
-    groups: dict[str, dict[str, Any]]
+    groups: Mapping[str, AttributeValues]
     parts: list[Part]
+
+
+class Grid(TypedDict):
+    """The grid of fields: number of cells along k, j and i, and where they are along x, y and z."""
+
+    shape: list[int]
+    origin: list[float] | None
+    spacing: list[float] | None
+
+
+class _Layout(TypedDict):
+    model: str
+    name: str
+    padding: int
+    #: Options of `create_dataset`.
+    storage: dict[str, Option]
+
+
+class Layout(_Layout, total=False):
+    """How a model lays out its steps: plain data."""
+
+    separator: str
+    version: int
+    time_attribute: str
+    grid: Grid
+
+
+class Known(TypedDict):
+    """The steps in a file: their numbers, and the type of each array with a step that has it."""
+
+    present: list[int]
+    types: dict[str, tuple[str, int]]
 
 
 class StepNames(NamedTuple):
@@ -59,12 +91,12 @@ class StepNames(NamedTuple):
         found = re.match(rf"/?{re.escape(self.name)}{self.separator}(\d+)(/|$)", path)
         return None if found is None else int(found[1])
 
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, str | int]:
         """File attributes that say how steps are called, unless they are called as usual."""
         return {} if self.separator != "#" or self[:2] == ("Step", 0) else {"__stepname__": self.name, "__stepnumwidth__": self.padding}
 
 
-def names_of(layout: Mapping[str, Any]) -> StepNames:
+def names_of(layout: Layout) -> StepNames:
     """The names of steps of a layout."""
     return StepNames(layout["name"], layout["padding"], layout.get("separator", "#"))
 
@@ -78,7 +110,7 @@ def checked_names(name: str, padding: int) -> StepNames:
     return StepNames(name, padding)
 
 
-def numbers(name: str, values: Any, path: str) -> AnyArray:
+def numbers(name: str, values: Values, path: str) -> AnyArray:
     """`values` as an array of integers or floats. `InvalidInputError` for anything else."""
     array = np.asarray(values)
     if np.ma.is_masked(values):
@@ -88,7 +120,7 @@ def numbers(name: str, values: Any, path: str) -> AnyArray:
     return array
 
 
-def terminated_texts(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def terminated_texts(attributes: AttributeValues) -> dict[str, Values]:
     """Attributes with texts of fixed length that end with NUL, as H5hut writes them. Its readers copy the stored bytes into a buffer of characters, so
     they show text of variable length as garbage. `InvalidInputError` for text with a NUL in it."""
     return {name: _terminated(name, value) for name, value in attributes.items()}
@@ -100,7 +132,7 @@ def with_terminated_texts(step: StepPart) -> StepPart:
     return step._replace(groups=groups, parts=[part._replace(attrs=terminated_texts(part.attrs)) for part in step.parts])
 
 
-def _terminated(name: str, value: Any) -> Any:
+def _terminated(name: str, value: Values) -> Values:
     values = np.asarray(value) if isinstance(value, (str, bytes, list, tuple, np.ndarray)) else None
     if values is None or not values.size or not all(isinstance(each, (str, bytes)) for each in values.ravel().tolist()):
         return value
@@ -111,14 +143,14 @@ def _terminated(name: str, value: Any) -> Any:
     return np.array(texts, np.dtype(f"S{max(map(len, texts)) + 1}", metadata=about)).reshape(values.shape)
 
 
-def refuse_unknown(given: Mapping[str, Any] | None, known: Mapping[str, Any], what: str, where: str) -> None:
+def refuse_unknown(given: Mapping[str, object] | None, known: Mapping[str, object], what: str, where: str) -> None:
     """`InvalidInputError` for attributes of something that is not written."""
     for name in given or ():
         if name not in known:
             raise InvalidInputError(f"attributes of {name!r}, which is none of the {what}", object=where)
 
 
-def step_attributes(time: float | None, time_attribute: str, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
+def step_attributes(time: float | None, time_attribute: str, attrs: AttributeValues | None) -> dict[str, Values]:
     """Attributes of a step's group: arrays of one element for numbers, as H5hut writes them."""
     made = dict(attrs or {})
     if time is not None:

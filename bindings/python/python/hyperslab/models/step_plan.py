@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
 
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AttributeValues, Option, Path
 from ..files.file import open as open_file
+from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.node import Node
 from ..writing.parallel import Committed, WritePlan
-from .step_parts import Box, StepNames, check_boxes, check_rows, names_of, terminated_texts
+from .step_parts import Box, Known, Layout, StepNames, check_boxes, check_rows, names_of, terminated_texts
 
 
 class StepPlan(WritePlan):
     """A parallel write of steps. The plan knows the names of steps, and which are in the file already; the commit checks that the
     writers' parts of each step fit together. `hyperslab.models.h5part.plan` makes one."""
 
-    def __init__(self, path: Any, mode: str, layout: dict[str, Any], attrs: dict[str, Any], known: dict[str, Any] | None = None, **options: Any) -> None:
+    def __init__(self, path: Path, mode: str, layout: Layout, attrs: AttributeValues, known: Known | None = None, **options: Option) -> None:
         super().__init__(path, mode, **options)
         #: How the model lays out its steps: plain data.
         self.layout = layout
@@ -27,7 +29,7 @@ class StepPlan(WritePlan):
         #: Numbers of the steps in the file, and the type of each array with a step that has it.
         self.present: set[int] = set(known["present"])
         self.types: dict[str, tuple[str, int]] = {name: (dtype, step) for name, (dtype, step) in known["types"].items()}
-        for name, value in terminated_texts(self.names.attributes() | attrs).items():
+        for name, value in terminated_texts({**self.names.attributes(), **attrs}).items():
             self.attrs[name] = value
         self._native.set_note(json.dumps({"steps": {"layout": layout, "known": {"present": sorted(self.present), "types": self.types}}}))
 
@@ -76,14 +78,16 @@ def check_parts(fragments: Iterable[bytes]) -> None:
         check_boxes(f"/{path}", tuple(shape), given)
 
 
-def steps_there(path: str, names: StepNames) -> dict[str, Any]:
+def steps_there(path: str, names: StepNames) -> Known:
     """The steps of a file that is appended to: their numbers, and the types of arrays in the last one."""
-    found: dict[str, Any] = {"present": [], "types": {}}
+    found: Known = {"present": [], "types": {}}
     if not os.path.exists(path):
         return found
     with open_file(path) as file:
-        group: Any = file if names.separator == "#" else file.get(names.name)
-        by_number = {number: member for name in group or () if (number := names.number(member := f"{group.name}/{name}".lstrip("/"))) is not None}
+        group = file if names.separator == "#" else file.get(names.name)
+        by_number = dict[int, str]()
+        if isinstance(group, Group):
+            by_number = {number: member for name in group if (number := names.number(member := f"{group.name}/{name}".lstrip("/"))) is not None}
         found["present"] = sorted(by_number)
         if by_number:
             last = max(by_number)
@@ -91,8 +95,8 @@ def steps_there(path: str, names: StepNames) -> dict[str, Any]:
             if not isinstance(group, Group):
                 raise InvalidInputError(f"{group.name} is not a group, so it is not a step", path, group.name)
 
-            def note(name: str, member: Any) -> None:
-                if not isinstance(member, Group):
+            def note(name: str, member: Node) -> None:
+                if isinstance(member, Dataset):
                     found["types"][name] = (member.dtype.newbyteorder("=").str, last)
 
             group.visititems(note)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from .. import mpi
 from ..base.errors import CancelledError, Error, InvalidInputError
+from ..base.type_aliases import AttributeValues, Communicator, Option
 from ..files.file import File
 from ..objects.group import Group
 from ..writing.parallel import Task, WritePlan
-from .step_parts import StepPart, check_boxes, check_rows
+from .step_parts import Box, StepPart, check_boxes, check_rows
 from .step_plan import StepPlan
+
+Value = TypeVar("Value")
 
 
 class Target(Protocol):
@@ -43,7 +46,7 @@ class NoTarget:
         pass
 
 
-def _put(root: Group, step: StepPart, storage: Mapping[str, Any], in_parts: bool) -> None:
+def _put(root: Group, step: StepPart, storage: Mapping[str, Option], in_parts: bool) -> None:
     """Writes a part of a step into a file, or into a task (`in_parts`)."""
     for path, attributes in step.groups.items():
         group = root.require_group(path)
@@ -65,7 +68,7 @@ def _put(root: Group, step: StepPart, storage: Mapping[str, Any], in_parts: bool
 class FileTarget:
     """A plain file of one process, which appears when it is closed."""
 
-    def __init__(self, file: File, storage: Mapping[str, Any]) -> None:
+    def __init__(self, file: File, storage: Mapping[str, Option]) -> None:
         self._file, self._storage = file, storage
 
     def write(self, step: StepPart) -> None:
@@ -89,7 +92,7 @@ def check_parts_of_one(step: StepPart) -> None:
 class TaskTarget:
     """A task of a plan. The process that made the plan commits it."""
 
-    def __init__(self, task: Task, storage: Mapping[str, Any]) -> None:
+    def __init__(self, task: Task, storage: Mapping[str, Option]) -> None:
         self._task, self._storage = task, storage
 
     def write(self, step: StepPart) -> None:
@@ -105,7 +108,7 @@ class TaskTarget:
 class OnceTarget:
     """The processes of a communicator, which publish all steps together at the end. Until then they do not wait for each other."""
 
-    def __init__(self, comm: Any, plan: StepPlan, storage: Mapping[str, Any]) -> None:
+    def __init__(self, comm: Communicator, plan: StepPlan, storage: Mapping[str, Option]) -> None:
         self._comm, self._plan, self._storage = comm, plan, storage
         self._task = plan.task(comm.Get_rank())
 
@@ -129,7 +132,7 @@ class OnceTarget:
 class StepTarget:
     """The processes of a communicator, which publish each step when all have given their part."""
 
-    def __init__(self, comm: Any, path: str, mode: str, attrs: Mapping[str, Any], options: Mapping[str, Any], storage: Mapping[str, Any]) -> None:
+    def __init__(self, comm: Communicator, path: str, mode: str, attrs: AttributeValues, options: Mapping[str, Option], storage: Mapping[str, Option]) -> None:
         self._comm, self._path, self._mode, self._attrs, self._storage = comm, path, mode, dict(attrs), storage
         self._options = {"factor": min(comm.Get_size(), 32), **options}
 
@@ -142,7 +145,7 @@ class StepTarget:
         own_storage = {name: value for name, value in self._storage.items() if value is not None and value is not False}
 
         def define(plan: WritePlan) -> None:
-            for path, attributes in ({"/": self._attrs} | step.groups).items():
+            for path, attributes in {"/": self._attrs, **step.groups}.items():
                 group = plan.root if path == "/" else plan.root.create_group(path)
                 for name, value in attributes.items():
                     group.attrs[name] = value
@@ -173,12 +176,12 @@ class StepTarget:
         pass
 
 
-def _plain(groups: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _plain(groups: Mapping[str, AttributeValues]) -> dict[str, dict[str, object]]:
     """Attributes as data that compare."""
     return {path: {name: np.asarray(value).tolist() for name, value in attributes.items()} for path, attributes in groups.items()}
 
 
-def _together(everyone: list[Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, list[Any]]]:
+def _together(everyone: list[Any]) -> tuple[dict[str, tuple[int, ...]], dict[str, list[Box]]]:
     """Shapes of whole arrays, and the boxes of all writers, from what each writer has. Every process raises the same error."""
     for writer, own in enumerate(everyone):
         if isinstance(own, Exception):
@@ -194,7 +197,7 @@ def _together(everyone: list[Any]) -> tuple[dict[str, tuple[int, ...]], dict[str
             path = next((a for (a, *x), (b, *y) in zip(arrays, theirs, strict=False) if (a, x[0]) != (b, y[0])), None)
             raise InvalidInputError(f"process 0 has the arrays {ours}; process {writer} has {other}: give the same", object=path)
     shapes: dict[str, tuple[int, ...]] = {}
-    boxes: dict[str, list[Any]] = {}
+    boxes: dict[str, list[Box]] = {}
     for index, (path, _, _, box, shape) in enumerate(arrays):
         own = [arrays_of_one[index] for _, _, arrays_of_one in everyone]
         if box is None:
@@ -220,11 +223,11 @@ class Alone:
     def Get_size(self) -> int:
         return 1
 
-    def bcast(self, value: Any, root: int = 0) -> Any:
+    def bcast(self, value: Value, root: int = 0) -> Value:
         return value
 
-    def gather(self, value: Any, root: int = 0) -> list[Any]:
+    def gather(self, value: Value, root: int = 0) -> list[Value]:
         return [value]
 
-    def allgather(self, value: Any) -> list[Any]:
+    def allgather(self, value: Value) -> list[Value]:
         return [value]

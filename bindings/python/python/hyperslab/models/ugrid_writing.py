@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import AnyArray, AttributeValue, Elements
+from ..base.type_aliases import AnyArray, AttributeValue, Elements, Option
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from .element_ranges import Target, checked_range, task_regions, write_range
@@ -57,7 +57,7 @@ class Definition:
             raise InvalidInputError(f"the mesh {self.name} has no {location!r}; it has: {', '.join(self.counts)}")
         return f"{self.name}_n{location}s"
 
-    def create_data(self, target: Group, name: str, location: str, dtype: DTypeLike = "f8", dims: Sequence[str] = (), **options: Any) -> Dataset:
+    def create_data(self, target: Group, name: str, location: str, dtype: DTypeLike = "f8", dims: Sequence[str] = (), **options: Option) -> Dataset:
         """Defines a variable with data on the nodes, faces or edges.
 
         Args:
@@ -150,7 +150,7 @@ def define(
     degrees: bool = True,
     face_coordinates: bool = False,
     edge_coordinates: bool = False,
-    **options: Any,
+    **options: Option,
 ) -> Definition:
     """Defines a mesh of UGRID 1.0 in a new netCDF file or a plan of one. Its values are written by `Definition.write`.
 

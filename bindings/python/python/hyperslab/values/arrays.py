@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,10 +12,12 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.extras import LateModule
+from ..base.type_aliases import AnyArray, DtypeLike, Values
 from . import dtype_encoding
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet
 else:
     pa = LateModule("pyarrow")
 
@@ -35,12 +37,12 @@ class Array(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> DtypeLike: ...
 
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: tuple[slice, ...], /) -> Values: ...
 
 
-def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
+def from_arrays(session: _native.Session, arrays: Mapping[str, Values] | pa.Table | pa.RecordBatch | str | os.PathLike[str]) -> _native.File:
     """Makes a file of arrays: a mapping of names, an Arrow table, or a Parquet file."""
     if isinstance(arrays, (str, os.PathLike)):
         name = os.fspath(arrays)
@@ -49,7 +51,7 @@ def from_arrays(session: _native.Session, arrays: Any) -> _native.File:
         columns = [(key, *_described(key, value), zlib.crc32(f"column {key}".encode())) for key, value in _parquet(name).items()]
         return session.arrays(name, columns, stamp)
     if isinstance(arrays, (pa.Table, pa.RecordBatch)):
-        name, members = "arrow", {field.name: _ArrowColumn(arrays.column(field.name)) for field in arrays.schema}
+        name, members = "arrow", dict[str, Values]({field.name: _ArrowColumn(arrays.column(field.name)) for field in arrays.schema})
     else:
         name, members = "arrays", dict(arrays)
     origins = [_origin(value) for value in members.values()]
@@ -82,7 +84,7 @@ def _origin(array: Any) -> tuple[str, str] | None:
     return None
 
 
-def _described(name: str, array: Any) -> tuple[_native.Datatype, list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:
+def _described(name: str, array: Values) -> tuple[_native.Datatype, list[int], list[int], bytes | None, Callable[[list[int], list[int]], bytes]]:
     """Datatype, shape, shape of a block, fill value, and what reads a block."""
     if isinstance(array, (pa.Array, pa.ChunkedArray)):
         array = _ArrowColumn(array)
@@ -117,7 +119,7 @@ def _described(name: str, array: Any) -> tuple[_native.Datatype, list[int], list
     return datatype, shape, _blocks(array, shape, stored.itemsize), None if fill is None else np.asarray(fill, stored).tobytes(), block
 
 
-def _blocks(array: Any, shape: list[int], size: int) -> list[int]:
+def _blocks(array: Array, shape: list[int], size: int) -> list[int]:
     chunks = getattr(array, "chunks", None)
     if isinstance(chunks, tuple) and len(chunks) == len(shape):
         # Dask has the extents of all chunks of a dimension.
@@ -137,12 +139,12 @@ def _blocks(array: Any, shape: list[int], size: int) -> list[int]:
 class _ArrowColumn:
     """An Arrow column as an array. Nulls are a value that it does not have."""
 
-    def __init__(self, column: Any) -> None:
+    def __init__(self, column: pa.Array | pa.ChunkedArray) -> None:
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
         self.shape = (len(column),)
-        self.null_value: Any = None
+        self.null_value: object = None
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             if column.null_count:
                 raise UnsupportedError("text with nulls cannot be asked")
@@ -157,11 +159,11 @@ class _ArrowColumn:
             self._values, self.null_value = _without_nulls(column)
         self.dtype = self._values.dtype
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: tuple[slice, ...]) -> AnyArray:
         return self._values[key]
 
 
-def _without_nulls(column: Any) -> tuple[Any, Any]:
+def _without_nulls(column: pa.ChunkedArray) -> tuple[AnyArray, object]:
     """The values, and the one among them that stands for null."""
     import pyarrow.compute as pc
 
@@ -192,7 +194,7 @@ def _without_nulls(column: Any) -> tuple[Any, Any]:
 class _ParquetColumn:
     """A column of a Parquet file, a row group at a time."""
 
-    def __init__(self, file: Any, name: str) -> None:
+    def __init__(self, file: pyarrow.parquet.ParquetFile, name: str) -> None:
         self._file, self._name = file, name
         groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
         self._starts = np.concatenate([[0], np.cumsum(groups, dtype=np.int64)])
@@ -200,20 +202,21 @@ class _ParquetColumn:
         self.chunks = (max(1, groups[0]),) if groups else None
         self.dtype = np.dtype(file.schema_arrow.field(name).type.to_pandas_dtype())
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: tuple[slice, ...]) -> AnyArray:
         (wanted,) = key
         first = int(np.searchsorted(self._starts, wanted.start, "right")) - 1
         last = int(np.searchsorted(self._starts, wanted.stop, "left"))
         table = self._file.read_row_groups(list(range(first, last)), columns=[self._name], use_threads=False)
         offset = wanted.start - int(self._starts[first])
-        return table.column(0).slice(offset, wanted.stop - wanted.start).to_numpy()
+        values: AnyArray = table.column(0).slice(offset, wanted.stop - wanted.start).to_numpy()
+        return values
 
 
-def _parquet(path: str) -> dict[str, Any]:
+def _parquet(path: str) -> dict[str, _ArrowColumn | _ParquetColumn]:
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
-    columns: dict[str, Any] = {}
+    columns: dict[str, _ArrowColumn | _ParquetColumn] = {}
     for field in file.schema_arrow:
         plain = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         number = file.schema_arrow.names.index(field.name)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import _native
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import DtypeLike, Values
 from . import dtype_encoding, empty, new_references
 from .empty import Empty
 
 
-def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None = None) -> tuple[list[int] | None, _native.Datatype, bytes, list[bytes]]:
+def encoded(
+    name: str, value: Values, dtype: DtypeLike | None = None, heap: list[bytes] | None = None
+) -> tuple[list[int] | None, _native.Datatype, bytes, list[bytes]]:
     """Shape, datatype and stored bytes of an attribute's value, and its values of variable length.
 
     Args:
@@ -36,8 +37,9 @@ def encoded(name: str, value: Any, dtype: Any = None, heap: list[bytes] | None =
         hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
         raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}")
     given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, dtype)
-    if getattr(given, "dtype", np.dtype("u1")).kind in "mM":
-        raise UnsupportedError(f"attribute '{name}': times of numpy ({given.dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
+    given_dtype = getattr(given, "dtype", np.dtype("u1"))
+    if given_dtype.kind in "mM":
+        raise UnsupportedError(f"attribute '{name}': times of numpy ({given_dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
     datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
     if isinstance(value, bytes):
         given = np.bytes_(value)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.extras import LateModule
+from ..base.type_aliases import ColumnValue
 from ..base.visible import visible
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ else:
     pa = LateModule("pyarrow")
 
 
-def cell(value: Any, type: pa.DataType) -> str:
+def cell(value: ColumnValue, type: pa.DataType) -> str:
     """A value in one line: a narrow float with its own few digits, not a double's; a null is empty."""
     if value is None:
         return ""

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, Key, Values
 
 #: Offset and length in bytes of each part of an element that is written; `None` is all of it.
 Parts = list[tuple[int, int]] | None
 
 
-def rows(values: Any, names: Iterable[str]) -> np.ndarray[Any, Any]:
+def rows(values: Values, names: Iterable[str]) -> AnyArray:
     """`values` as a structured array. Tuples (rows) become elements whose members are Python objects, lists and arrays are
     dimensions, and a value that is not a tuple is the value of each member, as in numpy."""
     if isinstance(values, (np.ndarray, np.void)) and values.dtype.names is not None:
@@ -43,7 +43,7 @@ def check_names(given: Sequence[str], members: Sequence[str], *, complete: bool)
             raise InvalidInputError(f"the values have no field {name!r}, only {', '.join(given)}")
 
 
-def selected(key: Any) -> tuple[Any, list[str]]:
+def selected(key: Key) -> tuple[Key, list[str]]:
     """A key without the names of fields, and those names, as in `d["a", 0:3]` or `d[["a", "b"]]`."""
     keys = key if isinstance(key, tuple) else (key,)
     names: list[str] = []

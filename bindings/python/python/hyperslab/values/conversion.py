@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Values
 
 
-def converted(values: Any, wanted: np.dtype[Any]) -> Any:
+def converted(values: Values, wanted: AnyDtype) -> Elements:
     """Values as another dtype. Integers that are too large or too small become the largest or smallest, and fractions are cut
     off, as in HDF5; numpy would wrap around.
 
@@ -22,7 +21,7 @@ def converted(values: Any, wanted: np.dtype[Any]) -> Any:
     return np.asarray(result) if isinstance(values, np.ndarray) else result[()]
 
 
-def _converted(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _converted(values: AnyArray, wanted: AnyDtype) -> AnyArray:
     given = values.dtype
     if given == wanted:
         return values
@@ -42,7 +41,7 @@ def _converted(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarra
     raise InvalidTypeError(f"HDF5 does not convert {given} to {wanted}: read the values and use numpy's astype")
 
 
-def _compounds(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _compounds(values: AnyArray, wanted: AnyDtype) -> AnyArray:
     """Compounds with the fields of `wanted`, matched by name."""
     names, known = wanted.names or (), values.dtype.names or ()
     # Room between the fields is no place for what the process had in memory.
@@ -54,14 +53,14 @@ def _compounds(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarra
     return out
 
 
-def _clipped(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _clipped(values: AnyArray, wanted: AnyDtype) -> AnyArray:
     given, limits = np.iinfo(values.dtype), np.iinfo(wanted)
     if given.min < limits.min or given.max > limits.max:
         values = np.asarray(np.clip(values, max(given.min, limits.min), min(given.max, limits.max)))
     return values.astype(wanted)
 
 
-def _cut(values: np.ndarray[Any, Any], wanted: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _cut(values: AnyArray, wanted: AnyDtype) -> AnyArray:
     if np.isnan(values).any():
         raise InvalidInputError(f"NaN as {wanted}: there is no such integer")
     limits, wide = np.iinfo(wanted), np.trunc(values if values.dtype.itemsize >= 8 else values.astype(np.float64))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 
 _NANOSECONDS = {
     "nanosecond": 1,
@@ -39,7 +39,7 @@ class Times:
         self._reference, self._is_duration = reference, is_duration
         self.dtype = np.dtype("m8[ns]" if is_duration else "O" if reference is None else "M8[ns]")
 
-    def decoded(self, numbers: np.ndarray[Any, Any], is_missing: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def decoded(self, numbers: AnyArray, is_missing: AnyArray) -> AnyArray:
         """Times of numbers. Dates beyond the range of nanoseconds (1678 to 2262) and those before 1582-10-15 in the calendar `standard` make all of
         them objects of cftime."""
         is_missing = is_missing | np.isnan(numbers) if numbers.dtype.kind == "f" else is_missing
@@ -51,7 +51,7 @@ class Times:
                 raise InvalidInputError(f"durations in {self._units!r} beyond 292 years, which numpy's nanoseconds do not hold: read them without `decoded`")
         return self._dates(numbers, is_missing)
 
-    def _counts(self, numbers: np.ndarray[Any, Any], is_missing: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    def _counts(self, numbers: AnyArray, is_missing: AnyArray) -> AnyArray | None:
         start = 0 if self._reference is None else int(self._reference.astype("M8[ns]").astype("i8"))
         known = numbers[~is_missing]
         out = np.full(numbers.shape, np.datetime64("NaT") if self.dtype.kind == "M" else np.timedelta64("NaT"), dtype=self.dtype)
@@ -78,7 +78,7 @@ class Times:
         out[~is_missing] = (counts + start).astype(self.dtype)
         return out
 
-    def _dates(self, numbers: np.ndarray[Any, Any], is_missing: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _dates(self, numbers: AnyArray, is_missing: AnyArray) -> AnyArray:
         from ..base.extras import require
 
         require("decoded", "times", "cftime")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .. import _native
+from ..base.type_aliases import Elements
 
 
 class DescribedType(NamedTuple):
@@ -16,5 +17,5 @@ class DescribedType(NamedTuple):
 class StoredFill(NamedTuple):
     """A fill value of fixed size: as readers see it, and its bytes in the file."""
 
-    value: Any
+    value: Elements
     stored: bytes

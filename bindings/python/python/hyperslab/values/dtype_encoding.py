@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import Any, SupportsInt, overload
 
 import numpy as np
 
 from .._native import Datatype
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Values
 from . import compounds, narrow_integers, new_references
 
 #: Bytes of a variable-length element: length, address, number.
 _REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
 
 
-def _order(dtype: np.dtype[Any]) -> str:
+def _order(dtype: AnyDtype) -> str:
     return {"=": "<" if sys.byteorder == "little" else ">", "|": "<"}.get(dtype.byteorder, dtype.byteorder)
 
 
@@ -24,7 +25,7 @@ def _text(utf8: bool) -> Datatype:
     return Datatype.variable_string(utf8=utf8)
 
 
-def of_dtype(dtype: Any, values: Any = None) -> Datatype:
+def of_dtype(dtype: DtypeLike, values: Values = None) -> Datatype:
     """How elements of `dtype` are stored. h5py's special dtypes (text, enumerations, variable length) are known
     by their metadata; of plain objects, `values` tell whether they are text."""
     if dtype in (str, bytes):
@@ -74,7 +75,7 @@ def of_dtype(dtype: Any, values: Any = None) -> Datatype:
     raise UnsupportedError(f"numpy's {dtype} in HDF5{hints.get(kind, '')}")
 
 
-def _compound(dtype: np.dtype[Any]) -> Datatype:
+def _compound(dtype: AnyDtype) -> Datatype:
     assert dtype.names is not None and dtype.fields is not None
     formats = [dtype.fields[name][0] for name in dtype.names]
     offsets = [int(dtype.fields[name][1]) for name in dtype.names]
@@ -89,7 +90,7 @@ def _compound(dtype: np.dtype[Any]) -> Datatype:
     return Datatype.compound(size, list(zip(dtype.names, offsets, types, strict=True)))
 
 
-def _of_objects(values: Any) -> Datatype:
+def _of_objects(values: Values) -> Datatype:
     flat = np.asarray(values, dtype=object).reshape(-1)
     for kind in (str, bytes):
         if len(flat) and all(isinstance(value, kind) for value in flat):
@@ -99,7 +100,7 @@ def _of_objects(values: Any) -> Datatype:
     raise UnsupportedError(f"HDF5 cannot store {what} in an array of objects: give dtype=str for text, or h5py.vlen_dtype(...) for sequences")
 
 
-def numpy_dtype(datatype: Datatype) -> np.dtype[Any]:
+def numpy_dtype(datatype: Datatype) -> AnyDtype:
     """The dtype of the bytes in the file; variable-length elements as length, address and number."""
     kind, size = datatype.class_name, datatype.size
     if _is_without_dtype(datatype):
@@ -145,7 +146,7 @@ def has_references(datatype: Datatype) -> bool:
     return datatype.has_references
 
 
-def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     """`values` as stored in the file, contiguous. Variable-length values are added to `heap`."""
     if isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
@@ -186,7 +187,7 @@ def stored(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any
     return out
 
 
-def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
+def filled(values: AnyArray, fill: Values, datatype: Datatype) -> AnyArray:
     """Masked values as stored in the file, with `fill` in place of masked ones. The data under the mask need not fit the
     datatype."""
     mask = np.ma.getmaskarray(values)
@@ -198,7 +199,7 @@ def filled(values: Any, fill: Any, datatype: Datatype) -> Any:
     return out
 
 
-def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Sequence[str] = ()) -> tuple[np.ndarray[Any, Any], compounds.Parts]:
+def stored_fields(values: Values, datatype: Datatype, heap: list[bytes], names: Sequence[str] = ()) -> tuple[AnyArray, compounds.Parts]:
     """Compound values as stored in the file, matched by field name, and the parts of an element that they cover. Without `names`, a structured array may lack fields of the datatype. With `names`, rows have these fields;
     the values of a single one may be plain."""
     if (
@@ -237,7 +238,7 @@ def stored_fields(values: Any, datatype: Datatype, heap: list[bytes], names: Seq
     return out, [(members[name][0], members[name][1].size) for name in arrays]
 
 
-def _all_fields(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+def _all_fields(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     """Compound values that have every field of the datatype."""
     out, parts = stored_fields(values, datatype, heap)
     if parts is not None:
@@ -245,7 +246,7 @@ def _all_fields(values: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarra
     return out
 
 
-def _structure(values: Any) -> Any:
+def _structure(values: Values) -> tuple[str, ...] | None:
     """The names of the fields of structured values, `None` of others."""
     return values.dtype.names if isinstance(values, (np.ndarray, np.void)) else None
 
@@ -255,7 +256,7 @@ def _inner(datatype: Datatype) -> tuple[int, ...]:
     return (*datatype.shape, *_inner(datatype.base)) if datatype.class_name == "array" else ()
 
 
-def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
+def _split(column: AnyArray, datatype: Datatype) -> Values:
     """A column of Python objects; elements of array members become further dimensions, sequences stay elements."""
     ndim, base = column.ndim + len(_inner(datatype)), datatype
     while base.class_name == "array":
@@ -272,7 +273,7 @@ def _split(column: np.ndarray[Any, Any], datatype: Datatype) -> Any:
     return column
 
 
-def _as_array(values: Any, base: Datatype) -> Any:
+def _as_array(values: Values, base: Datatype) -> Values:
     """Values as an array of a type of their own; rows stay as they are."""
     if has_fields(base):
         return values
@@ -282,19 +283,19 @@ def _as_array(values: Any, base: Datatype) -> Any:
         raise InvalidInputError("elements of an array member of different lengths") from None
 
 
-def contiguous(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def contiguous(values: AnyArray) -> AnyArray:
     """As `numpy.ascontiguousarray`, which makes a dimension for a scalar."""
-    same: np.ndarray[Any, Any] = np.ascontiguousarray(values).reshape(values.shape)
+    same: AnyArray = np.ascontiguousarray(values).reshape(values.shape)
     return same
 
 
-def checked(values: Any, target: np.dtype[Any]) -> Any:
+def checked(values: Values, target: AnyDtype) -> AnyArray:
     """Numbers as `target` has them, if it can hold them; other values as they are."""
     given = np.asarray(values)
     return _checked_cast(given, target) if given.dtype.kind in "iufb" and target.kind in "iuf" else given
 
 
-def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _checked_cast(given: AnyArray, target: AnyDtype) -> AnyArray:
     """A cast that keeps numbers: one that cannot be held is an error, not another number."""
     if given.dtype.kind == "b" and target.kind in "iu":
         return given.astype(target)
@@ -312,34 +313,34 @@ def _checked_cast(given: np.ndarray[Any, Any], target: np.dtype[Any]) -> np.ndar
         raise InvalidInputError(f"values of {given.dtype} cannot be stored as {target}: {error}") from None
 
 
-def _check_range(low: Any, high: Any, target: np.dtype[Any]) -> None:
+def _check_range(low: SupportsInt, high: SupportsInt, target: AnyDtype) -> None:
     info = np.iinfo(target)
     if int(low) < info.min or int(high) > info.max:
         worst = low if int(low) < info.min else high
         raise InvalidInputError(f"value {worst} does not fit {target}, which holds {info.min} to {info.max}")
 
 
-def _objects(values: Any) -> np.ndarray[Any, Any]:
+def _objects(values: Any) -> AnyArray:
     """Sequences as elements, not as another dimension."""
     is_one = _is_one_sequence(values)
     if isinstance(values, np.ndarray) and values.dtype == object and not is_one:
         return values
     if is_one:
-        one: np.ndarray[Any, Any] = np.empty((), dtype=object)
+        one: AnyArray = np.empty((), dtype=object)
         one[()] = values
         return one
     return _each(values)
 
 
-def _each(values: Any) -> np.ndarray[Any, Any]:
+def _each(values: Collection[object]) -> AnyArray:
     """An array of these objects."""
-    out: np.ndarray[Any, Any] = np.empty(len(values), dtype=object)
+    out: AnyArray = np.empty(len(values), dtype=object)
     for place, value in enumerate(values):
         out[place] = value
     return out
 
 
-def _is_one_sequence(values: Any) -> bool:
+def _is_one_sequence(values: Values) -> bool:
     """Whether values are the items of one sequence, as in h5py, and no sequences themselves."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         return bool(values.ndim <= 1)
@@ -351,7 +352,7 @@ def _is_one_sequence(values: Any) -> bool:
     return not len(values) or (bool(items) and not any(isinstance(item, (list, tuple, np.ndarray)) for item in items))
 
 
-def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
+def _encoded(value: object, datatype: Datatype, heap: list[bytes]) -> tuple[int, bytes]:
     if datatype.class_name == "sequence":
         if value is None:
             return 0, b""
@@ -374,7 +375,7 @@ def _encoded(value: Any, datatype: Datatype, heap: list[bytes]) -> tuple[int, by
     return len(data), data
 
 
-def as_array(data: Any, dtype: Any) -> Any:
+def as_array(data: Any, dtype: DtypeLike | None) -> AnyArray:
     """The values as an array, of whose elements sequences and rows are not another dimension."""
     plain = dtype in (None, str, bytes)
     metadata = None if plain else np.dtype(dtype).metadata
@@ -388,7 +389,7 @@ def as_array(data: Any, dtype: Any) -> Any:
     return np.asarray(data) if names is None else compounds.rows(data, names)
 
 
-def of_values(dtype: Any, values: Any) -> Datatype:
+def of_values(dtype: DtypeLike | None, values: Values) -> Datatype:
     """How `values` are stored if `dtype` does not say it."""
     if dtype is not None:
         return of_dtype(dtype)
@@ -405,7 +406,11 @@ def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
     return shape[: len(shape) - inner]
 
 
-def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
+@overload
+def extents(name: str, values: object) -> list[int]: ...
+@overload
+def extents(name: str, values: object, unlimited: bool) -> list[int | None]: ...
+def extents(name: str, values: Any, unlimited: bool = False) -> Sequence[int | None]:
     """The extents of a shape, given as one number or several; `None` is allowed if `unlimited`."""
     found = list(values) if np.iterable(values) else [values]
     for extent in found:
@@ -414,7 +419,7 @@ def extents(name: str, values: Any, unlimited: bool = False) -> list[Any]:
     return [None if extent is None else int(extent) for extent in found]
 
 
-def fill_of(value: Any, datatype: Datatype, heap: list[bytes] | None = None) -> tuple[bytes, list[bytes]] | None:
+def fill_of(value: Values, datatype: Datatype, heap: list[bytes] | None = None) -> tuple[bytes, list[bytes]] | None:
     """The bytes of a fill value, and what its parts of variable length point at, which is added to `heap`; empty values of variable length and null
     references need none."""
     heap = [] if heap is None else heap
@@ -422,12 +427,12 @@ def fill_of(value: Any, datatype: Datatype, heap: list[bytes] | None = None) -> 
     return (fill, heap) if fill and (any(fill) or not (uses_heap(datatype) or has_references(datatype))) else None
 
 
-def stored_elements(values: Any, shape: Sequence[int], datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+def stored_elements(values: Values, shape: Sequence[int], datatype: Datatype, heap: list[bytes]) -> AnyArray:
     """As `stored`, for values of this shape: a sequence may be one element."""
     return _one_element(values, datatype, heap) if not shape else stored(values, datatype, heap)
 
 
-def _one_element(value: Any, datatype: Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+def _one_element(value: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     if datatype.class_name == "sequence":
         # A list is one element.
         one = np.empty(1, dtype=object)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype, DtypeLike, Values
+
 
 class Empty:
     """The value of an attribute or dataset with a null dataspace: it has a dtype, but no elements.
@@ -21,8 +23,8 @@ class Empty:
     shape: None = None
     size: None = None
 
-    def __init__(self, dtype: Any) -> None:
-        self.dtype: np.dtype[Any] = np.dtype(dtype)
+    def __init__(self, dtype: DtypeLike) -> None:
+        self.dtype: AnyDtype = np.dtype(dtype)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Empty) and self.dtype == other.dtype
@@ -34,7 +36,7 @@ class Empty:
         return f"Empty(dtype={self.dtype!r})"
 
 
-def as_ours(value: Any) -> Any:
+def as_ours(value: Any) -> Values:
     """Converts `h5py.Empty` to `Empty`; returns other values unchanged."""
     is_theirs = type(value).__name__ == "Empty" and type(value).__module__.partition(".")[0] == "h5py"
     return Empty(value.dtype) if is_theirs else value

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, Key, Values
 from . import compounds, dtype_encoding, indexing_keys
 
 
@@ -27,7 +26,7 @@ class Encoded:
     #: Extents of a datatype that is an array.
     inner: tuple[int, ...]
     #: The values as they were given, for the error.
-    given: Any
+    given: Values
 
     @property
     def is_empty(self) -> bool:
@@ -60,7 +59,7 @@ class Encoded:
         try:
             return np.broadcast_to(found, target)
         except ValueError:
-            raise InvalidTypeError(f"values of shape {np.shape(self.given)} for a selection of shape {self.selected.shape}") from None
+            raise InvalidTypeError(f"values of shape {np.asarray(self.given).shape} for a selection of shape {self.selected.shape}") from None
 
     def rows(self, fitted: AnyArray) -> AnyArray:
         """Fitted elements with one dimension for each of the dataset, also where the key has a single index."""
@@ -70,7 +69,7 @@ class Encoded:
         return fitted.reshape([n if isinstance(picked, slice) or np.ndim(picked) == 0 else len(picked) for n, picked in pick] + list(self.inner))
 
 
-def encode(key: Any, names: list[str], values: Any, shape: tuple[int, ...], datatype: _native.Datatype, heap: list[bytes]) -> Encoded:
+def encode(key: Key, names: list[str], values: Values, shape: tuple[int, ...], datatype: _native.Datatype, heap: list[bytes]) -> Encoded:
     """Encodes values for a selection.
 
     Args:

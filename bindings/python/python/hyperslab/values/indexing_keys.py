@@ -11,20 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import AnyArray, Key
+
+#: What is read along a dimension: start, count and step, or a list of increasing indexes.
+Axis = tuple[int, int, int] | list[int]
+#: What numpy picks of that: all of it, the only one, or the places of indexes.
+Picked = slice | int | AnyArray
 
 
 class Selected(NamedTuple):
     """`axes` to read, the `box` they give, and the `shape` of the result. `pick` has for each axis a slice (as it was read),
     0 (dropped) or, of a list that is not increasing, the places of its indexes among those that were read."""
 
-    axes: list[Any]
+    axes: list[Axis]
     box: tuple[int, ...]
     pick: list[Any]
     shape: tuple[int, ...]
-    mask: Any = None
+    mask: AnyArray | None = None
 
 
-def select(key: Any, shape: tuple[int, ...]) -> Selected:
+def select(key: Key, shape: tuple[int, ...]) -> Selected:
     """What `key` selects of `shape`."""
     keys = key if isinstance(key, tuple) else (key,)
     if len(keys) == 1 and _is_mask(keys[0]) and np.ndim(keys[0]) == len(shape) != 1:
@@ -39,8 +45,8 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
         raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
     keys = keys[:at] + (slice(None),) * missing + keys[at + 1 :]
-    axes: list[Any] = []
-    pick: list[Any] = []
+    axes: list[Axis] = []
+    pick: list[Picked] = []
     box: list[int] = []
     out: list[int] = []
     for k, extent in zip(keys, shape, strict=True):
@@ -53,11 +59,11 @@ def select(key: Any, shape: tuple[int, ...]) -> Selected:
     return Selected(axes, tuple(box), pick, tuple(out))
 
 
-def _is_mask(key: Any) -> bool:
+def _is_mask(key: Key) -> bool:
     return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype == bool and (np.size(key) > 0 or np.ndim(key) > 1)
 
 
-def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
+def _axis(key: Any, extent: int) -> tuple[Axis, Picked, int, bool]:
     if isinstance(key, slice):
         try:
             start, stop, step = key.indices(extent)
@@ -92,34 +98,36 @@ def _axis(key: Any, extent: int) -> tuple[Any, Any, int, bool]:
     return (index % extent, 1, 1), 0, 1, False
 
 
-def _runs(indices: np.ndarray[Any, Any]) -> Any:
+def _runs(indices: AnyArray) -> Axis:
     """Increasing indexes as an axis: a range if they lie side by side."""
     if len(indices) and int(indices[-1]) - int(indices[0]) + 1 == len(indices):
         return int(indices[0]), len(indices), 1
-    return indices.tolist()
+    found: list[int] = indices.tolist()
+    return found
 
 
-def _check(indices: np.ndarray[Any, Any], extent: int) -> None:
+def _check(indices: AnyArray, extent: int) -> None:
     for bad in indices[(indices < -extent) | (indices >= extent)][:1]:
         raise _outside(bad, extent)
 
 
-def _outside(index: Any, extent: int) -> IndexError:
+def _outside(index: int, extent: int) -> IndexError:
     return IndexError(f"index {index} is outside of a dimension of {extent}")
 
 
-def apply(values: np.ndarray[Any, Any], selected: Selected) -> np.ndarray[Any, Any]:
+def apply(values: AnyArray, selected: Selected) -> AnyArray:
     """Applies numpy's part of a selection without a mask to the values read. Copies only for lists that are not increasing."""
     kept = [axis for axis, picked in enumerate(selected.pick) if isinstance(picked, slice) or np.ndim(picked)]
     inner = values.shape[len(selected.pick) :]
     values = values.reshape([values.shape[axis] for axis in kept] + list(inner))
     for dimension, axis in enumerate(kept):
-        if not isinstance(selected.pick[axis], slice):
-            values = np.take(values, selected.pick[axis], axis=dimension)
+        picked = selected.pick[axis]
+        if not isinstance(picked, slice):
+            values = np.take(values, picked, axis=dimension)
     return values
 
 
-def slabs(mask: np.ndarray[Any, Any], rows: int) -> Iterator[tuple[list[tuple[int, int, int]], tuple[slice, ...]]]:
+def slabs(mask: AnyArray, rows: int) -> Iterator[tuple[list[tuple[int, int, int]], tuple[slice, ...]]]:
     """The parts of an array that hold all elements of a mask, in their order: each as axes to read and as slices of the mask.
     A part is the box of the mask's elements in `rows` rows, which begin at a multiple of `rows`."""
     for first in range(0, mask.shape[0], rows):
@@ -142,8 +150,8 @@ class Piece(NamedTuple):
 
     start: list[int]
     extent: list[int]
-    numbers: np.ndarray[Any, Any]
-    values: Any
+    numbers: AnyArray
+    values: slice | AnyArray
 
 
 def pieces(selected: Selected, size: int) -> Iterator[Piece]:
@@ -175,7 +183,7 @@ def pieces(selected: Selected, size: int) -> Iterator[Piece]:
         first = end
 
 
-def _indexes(axis: Any, picked: Any) -> np.ndarray[Any, Any]:
+def _indexes(axis: Axis, picked: Picked) -> AnyArray:
     """The indexes along an axis in the order of the key."""
     if isinstance(axis, tuple):
         start, count, step = axis
@@ -185,11 +193,11 @@ def _indexes(axis: Any, picked: Any) -> np.ndarray[Any, Any]:
     return found if isinstance(picked, slice) or np.ndim(picked) == 0 else found[picked]
 
 
-def box_of(selected: Selected) -> tuple[list[int], list[int], tuple[Any, ...]]:
+def box_of(selected: Selected) -> tuple[list[int], list[int], tuple[slice | AnyArray, ...]]:
     """The box around a selection without a mask: start and count, and numpy's indexes of the selection in it."""
     start: list[int] = []
     count: list[int] = []
-    inside: list[Any] = []
+    inside: list[slice | AnyArray] = []
     for axis in selected.axes:
         if isinstance(axis, tuple):
             first, n, step = axis

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike
 
 
-def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
+def integer_dtype(dtype: DtypeLike, precision: int, offset: int = 0) -> AnyDtype:
     """Makes a dtype for `create_dataset` whose integers have fewer significant bits than their bytes, as
     `H5Tset_precision` and `H5Tset_offset` do. `compression="nbit"` stores only those bits.
 
@@ -45,21 +45,21 @@ def integer_dtype(dtype: Any, precision: int, offset: int = 0) -> np.dtype[Any]:
     if bits > 8 and end <= bits // 2:
         smaller = f"{base.kind}{next(size for size in (1, 2, 4) if end <= 8 * size)}"
         raise InvalidInputError(f"{precision} bits from bit {offset} on in an integer of {bits} bits, which HDF5 does not read: give dtype {smaller!r}")
-    narrow: np.dtype[Any] = np.dtype(base, metadata={"precision": precision, "offset": offset})
+    narrow: AnyDtype = np.dtype(base, metadata={"precision": precision, "offset": offset})
     return narrow
 
 
-def bits_of(dtype: np.dtype[Any]) -> dict[str, int]:
+def bits_of(dtype: AnyDtype) -> dict[str, int]:
     """What the metadata of an integer dtype adds to its description."""
-    metadata: dict[str, Any] = dict(dtype.metadata or {})
+    metadata = dict(dtype.metadata or {})
     if "precision" not in metadata:
         return {}
     # Metadata that was not made by `integer_dtype` is checked here.
-    checked: dict[str, Any] = dict(integer_dtype(np.dtype(dtype.str), metadata["precision"], metadata.get("offset", 0)).metadata or {})
+    checked = dict(integer_dtype(np.dtype(dtype.str), metadata["precision"], metadata.get("offset", 0)).metadata or {})
     return {"bit_precision": checked["precision"], "bit_offset": checked["offset"]}
 
 
-def with_bits(dtype: np.dtype[Any], datatype: _native.Datatype) -> np.dtype[Any]:
+def with_bits(dtype: AnyDtype, datatype: _native.Datatype) -> AnyDtype:
     """`dtype` with the significant bits of the integers that `datatype` describes."""
     return integer_dtype(dtype, datatype.bit_precision, datatype.bit_offset) if is_narrow(datatype) else dtype
 
@@ -78,7 +78,7 @@ def is_as_in_memory(datatype: _native.Datatype) -> bool:
     return datatype.class_name not in ("integer", "float") or datatype.is_ordinary
 
 
-def packed(values: np.ndarray[Any, Any], datatype: _native.Datatype) -> np.ndarray[Any, Any]:
+def packed(values: AnyArray, datatype: _native.Datatype) -> AnyArray:
     """Integers of full precision as stored in the file: shifted to their bits, with zeros around them."""
     precision, offset = datatype.bit_precision, datatype.bit_offset
     low, high = (-1 << precision - 1, (1 << precision - 1) - 1) if datatype.signed else (0, (1 << precision) - 1)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from .._native import Datatype
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Values
 from . import compounds, dtype_encoding
 
 #: What netCDF has where nothing was written, by numpy's name of the type.
-DEFAULT_FILLS: dict[str, Any] = {
+DEFAULT_FILLS: dict[str, int | float] = {
     "i1": -127,
     "u1": 255,
     "i2": -32767,
@@ -56,7 +56,7 @@ def checked_path(path: str, what: str) -> str:
     return "/".join(checked_name(part, what) for part in path.strip("/").split("/"))
 
 
-def stored_type(given: Any, what: str) -> Any:
+def stored_type(given: DtypeLike, what: str) -> type[str] | AnyDtype:
     """The dtype of a netCDF type that needs no definition: `str` is text of any length, `S1` a character."""
     if given is str:
         return str
@@ -87,7 +87,7 @@ def fixed_text(text: str | bytes, what: str = "text") -> tuple[list[int], Dataty
 class NetcdfType:
     """A type that the file defines: give it as the `dtype` of variables. `dtype` is numpy's for its values."""
 
-    def __init__(self, path: str, dtype: np.dtype[Any], datatype: Datatype) -> None:
+    def __init__(self, path: str, dtype: AnyDtype, datatype: Datatype) -> None:
         self.path, self.dtype, self.datatype = path, dtype, datatype
         #: Names of an enumeration's values.
         self.enum_dict: dict[str, int] = dict(datatype.values) if datatype.class_name == "enum" else {}
@@ -97,7 +97,7 @@ class NetcdfType:
         """The name in its group."""
         return self.path.rpartition("/")[2]
 
-    def checked(self, values: Any, what: str) -> Any:
+    def checked(self, values: Values, what: str) -> Values:
         """Checks values against this type.
 
         Args:
@@ -122,7 +122,7 @@ class NetcdfType:
         return _characters_of(values, self.dtype, what)
 
     @property
-    def dtype_view(self) -> np.dtype[Any]:
+    def dtype_view(self) -> AnyDtype:
         """numpy's dtype with fixed text where the file has arrays of characters."""
         return _view(self.dtype)
 
@@ -130,12 +130,12 @@ class NetcdfType:
         return f"<netCDF type {self.path}: {self.datatype.class_name}>"
 
 
-def _length(dtype: np.dtype[Any]) -> int:
+def _length(dtype: AnyDtype) -> int:
     """Characters of a field of fixed text; 0 of other fields."""
     return dtype.shape[-1] if dtype.subdtype is not None and dtype.base == np.dtype("S1") else 0
 
 
-def _view(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _view(dtype: AnyDtype) -> AnyDtype:
     if length := _length(dtype):
         return np.dtype((f"S{length}", dtype.shape[:-1]))
     if dtype.subdtype is not None:
@@ -145,7 +145,7 @@ def _view(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype([(name, _view(dtype.fields[name][0])) for name in dtype.names])
 
 
-def _characters_of(values: Any, target: np.dtype[Any], what: str) -> Any:
+def _characters_of(values: Values, target: AnyDtype, what: str) -> AnyArray:
     """Structured values whose fixed text has become characters, in the fields of `target`."""
     given = np.asarray(values)
     compounds.check_names(given.dtype.names or (), target.names or (), complete=True)
@@ -163,7 +163,7 @@ def _characters_of(values: Any, target: np.dtype[Any], what: str) -> Any:
     return out
 
 
-def compound(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfType:
+def compound(path: str, dtype: DtypeLike, known: Mapping[str, NetcdfType]) -> NetcdfType:
     """A type of named fields, laid out as C does it. Fields are numbers, `S1`, fixed text (an array of `S1`), arrays of
     these, and types that the file defines."""
     given = np.dtype(dtype)
@@ -176,7 +176,7 @@ def compound(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfTy
     return NetcdfType(path, aligned, datatype)
 
 
-def _aligned(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:
+def _aligned(dtype: AnyDtype, path: str) -> AnyDtype:
     if dtype.subdtype is not None:
         return np.dtype((_aligned(dtype.subdtype[0], path), dtype.subdtype[1]))
     if dtype.names is not None and dtype.fields is not None:
@@ -188,7 +188,7 @@ def _aligned(dtype: np.dtype[Any], path: str) -> np.dtype[Any]:
     return np.dtype(stored_type(dtype, f"a field of type {path!r}")) if dtype.kind != "O" else _refused_objects(path)
 
 
-def _refused_objects(path: str) -> np.dtype[Any]:
+def _refused_objects(path: str) -> AnyDtype:
     raise UnsupportedError(f"a field of type {path!r} of variable length: netCDF's readers have none; give text as S with a length")
 
 
@@ -209,7 +209,7 @@ def _check_member(name: str, member: Datatype, path: str, known: Mapping[str, Ne
         raise InvalidInputError(f"field {name!r} of type {path!r}: create the type of the field first, with create_compound_type")
 
 
-def enumeration(path: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
+def enumeration(path: str, dtype: DtypeLike, members: Mapping[str, int]) -> NetcdfType:
     """A type of named whole numbers."""
     base = np.dtype(dtype)
     if base.kind not in "iu" or not members:
@@ -225,15 +225,15 @@ def enumeration(path: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType
     return NetcdfType(path, np.dtype(base, metadata={"enum": values}), Datatype.enum(inner, list(values.items())))
 
 
-def variable_length(path: str, dtype: Any, known: Mapping[str, NetcdfType]) -> NetcdfType:
+def variable_length(path: str, dtype: DtypeLike | NetcdfType, known: Mapping[str, NetcdfType]) -> NetcdfType:
     """A type of one-dimensional arrays of any length."""
     if isinstance(dtype, NetcdfType):
         base, inner = dtype.dtype, dtype.datatype
     else:
-        base = stored_type(dtype, f"type {path!r}")
-        if base is str:
+        stored = stored_type(dtype, f"type {path!r}")
+        if isinstance(stored, type):
             raise UnsupportedError(f"variable-length type {path!r} of text: give str as the type of the variable")
-        inner = _characters(dtype_encoding.of_dtype(base))
+        base, inner = stored, _characters(dtype_encoding.of_dtype(stored))
     return NetcdfType(path, np.dtype(object, metadata={"vlen": base}), Datatype.sequence(inner))
 
 

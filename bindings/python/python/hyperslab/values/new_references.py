@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, DtypeLike, Key, Values
 from . import indexing_keys
 from .described import DescribedType
 from .regions import RegionSelection
@@ -102,14 +102,14 @@ class Regions:
     def __init__(self, path: str, shape: tuple[int, ...]) -> None:
         self._path, self._shape = path, shape
 
-    def __getitem__(self, key: Any) -> NewRegionReference:
+    def __getitem__(self, key: Key) -> NewRegionReference:
         region = selected_region(key, self._shape)
         if region.kind == "none":
             return NewRegionReference(self._path, [[0, 1, 0, 1] for _ in self._shape])
         return NewRegionReference(self._path, region.parts[0] if region.kind == "hyperslab" else region)
 
 
-def selected_region(key: Any, shape: tuple[int, ...]) -> RegionSelection:
+def selected_region(key: Key, shape: tuple[int, ...]) -> RegionSelection:
     """The region that an index selects.
 
     Args:
@@ -134,7 +134,7 @@ def selected_region(key: Any, shape: tuple[int, ...]) -> RegionSelection:
     return RegionSelection("blocks", [[list(corner) for corner in zip(*block, strict=True)] for block in itertools.product(*map(_runs, selected.axes))])
 
 
-def _runs(axis: Any) -> list[tuple[int, int]]:
+def _runs(axis: indexing_keys.Axis) -> list[tuple[int, int]]:
     """First and last of the indexes that lie side by side on an axis of `indexing_keys`."""
     if isinstance(axis, tuple):
         start, count, step = axis
@@ -157,13 +157,14 @@ class ExistingObjects(list[bytes]):
         self.reference = reference
 
 
-def kind_of(values: Any, dtype: Any) -> str | None:
+def kind_of(values: Values, dtype: DtypeLike | DescribedType | None) -> str | None:
     """`Object`, `Region`, or what only HDF5 1.12 has (`Attribute`, `Standard`) if these values are references, or `dtype` is one for them;
     else `None`."""
     if isinstance(dtype, DescribedType):
         return dtype.datatype.reference_kind if dtype.datatype.class_name == "reference" else None
     if dtype is not None and not isinstance(dtype, type):
-        ref = (np.dtype(dtype).metadata or {}).get("ref")
+        metadata = np.dtype(dtype).metadata
+        ref = metadata.get("ref") if metadata else None
         if ref is not None:
             return "region" if ref.__name__ == "RegionReference" else "object"
     if dtype is not None:
@@ -185,7 +186,7 @@ def datatype_of(kind: str) -> _native.Datatype:
     return _native.Datatype.reference(kind, size) if size else _native.Datatype.reference("standard", 18)
 
 
-def elements_of(values: Any, datatype: _native.Datatype, heap: list[bytes]) -> np.ndarray[Any, Any]:
+def elements_of(values: Values, datatype: _native.Datatype, heap: list[bytes]) -> AnyArray:
     """References for the writer: the number of a value in `heap`."""
     given = np.empty((), dtype=object)
     if isinstance(values, AnyReference) or values is None:
@@ -216,7 +217,7 @@ def _mixed() -> UnsupportedError:
     return UnsupportedError("references mixed with other values, or of another file: give the `ref` of objects of this file, or None")
 
 
-def _is_null(value: Any) -> bool:
+def _is_null(value: object) -> bool:
     """Whether it is a null reference of a file that is read, here or by h5py."""
     return type(value).__name__ in ("Reference", "RegionReference", "AttributeReference") and not value
 

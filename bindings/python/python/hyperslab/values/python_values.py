@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..base.extras import LateModule
+from ..base.type_aliases import ColumnValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,10 +16,10 @@ else:
     pa = LateModule("pyarrow")
 
 
-def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+def python_values(column: pa.Array | pa.ChunkedArray) -> list[ColumnValue]:
     """The values of a column. Times outside of the years 1 to 9999, which Python's `datetime` does not have, are text."""
     try:
-        found: list[Any] = column.to_pylist()
+        found: list[ColumnValue] = column.to_pylist()
     except (OverflowError, ValueError):
         if not pa.types.is_timestamp(column.type):
             raise
@@ -26,14 +27,14 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return found
 
 
-def python_rows(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+def python_rows(batch: pa.RecordBatch) -> Iterator[dict[str, ColumnValue]]:
     """The rows of a batch by the names of its columns, with the same values."""
     names = batch.schema.names
     for row in zip(*(python_values(column) for column in batch.columns), strict=True):
         yield dict(zip(names, row, strict=True))
 
 
-def _time(value: pa.TimestampScalar) -> Any:
+def _time(value: pa.TimestampScalar) -> ColumnValue:
     try:
         return value.as_py()
     except (OverflowError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def column(capsules: tuple[object, object]) -> pa.Array:
     return imported(capsules).column(0)
 
 
-def as_numpy(column: Any) -> AnyArray:
+def as_numpy(column: pa.Array | pa.ChunkedArray) -> AnyArray:
     """A column as numpy, masked if it contains nulls."""
     if column.null_count and pa.types.is_primitive(column.type):
         with importing():

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import EllipsisType
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, Elements
 from . import new_references
 from .regions import RegionSelection
+
+#: A selection as the core has it, or as it was made here.
+AnyRegionSelection = _native.RegionSelection | RegionSelection
 
 
 class Reference(new_references.AnyReference):
@@ -18,7 +23,7 @@ class Reference(new_references.AnyReference):
     def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
         self._file, self._kind, self._raw, self._null = file, kind, raw, null
 
-    def _found(self) -> _native.Dereferenced | None:
+    def _found(self) -> _native.Dereferenced | _Made | None:
         return self._file.dereference(self._kind, self._raw)
 
     def __bool__(self) -> bool:
@@ -75,6 +80,21 @@ class AttributeReference(Reference):
         return found.attribute if found is not None else None
 
 
+class _Dataset(Protocol):
+    """What is asked of a dataset."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> AnyDtype: ...
+
+    def __getitem__(self, key: EllipsisType | tuple[slice, ...], /) -> Elements: ...
+
+
 class _Made(NamedTuple):
     """What `regionref` of a dataset was given: as `_native.Dereferenced`."""
 
@@ -92,17 +112,17 @@ class MadeRegionReference(RegionReference):
         super().__init__(file, "region", repr((object, selection)).encode(), False)
         self._made = _Made(file, object, path, selection, None)
 
-    def _found(self) -> Any:
+    def _found(self) -> _Made:
         return self._made
 
     def _in(self, file: _native.File) -> Reference:
         return MadeRegionReference(file, self._made.object, self._made.path, self._made.selection)
 
 
-def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> list[Any]:
+def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> list[new_references.AnyReference | None]:
     """Decodes references: `raw` are whole elements of a reference datatype."""
     if not isinstance(file, _native.File):
-        found: list[Any] = file.references(datatype, raw)  # of a file that is being created
+        found: list[new_references.AnyReference | None] = file.references(datatype, raw)  # of a file that is being created
         return found
     kind, size = datatype.reference_kind, datatype.size
     classes = {"object": Reference, "region": RegionReference, "attribute": AttributeReference, None: RegionReference if kind == "region" else Reference}
@@ -110,7 +130,7 @@ def of_elements(file: _native.File, datatype: _native.Datatype, raw: bytes) -> l
     return [classes[target](file, kind, raw[i * size : (i + 1) * size], target is None) for i, target in enumerate(targets)]
 
 
-def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None:
+def _check_extent(dataset: _Dataset, kind: str, parts: list[list[list[int]]]) -> None:
     if kind == "hyperslab":
         ends = [start + (count - 1) * stride + block if count and block else 0 for start, stride, count, block in parts[0]]
     else:
@@ -119,7 +139,7 @@ def _check_extent(dataset: Any, kind: str, parts: list[list[list[int]]]) -> None
         raise InvalidInputError(f"this reference selects elements up to {ends}, but {dataset.name} has shape {dataset.shape}")
 
 
-def selected_shape(dataset: Any, selection: _native.RegionSelection) -> tuple[int, ...]:
+def selected_shape(dataset: _Dataset, selection: AnyRegionSelection) -> tuple[int, ...]:
     """The shape of the selected elements of a dataset: that of a grid if they form one, else their number."""
     kind, parts = selection.kind, selection.parts
     if kind in ("hyperslab", "points", "blocks"):
@@ -132,7 +152,7 @@ def selected_shape(dataset: Any, selection: _native.RegionSelection) -> tuple[in
     return {"none": (0,), "all": tuple(dataset.shape), "points": (len(parts[0]) if parts else 0,)}[kind]
 
 
-def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any, Any]:
+def elements(dataset: _Dataset, selection: AnyRegionSelection) -> AnyArray:
     """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
     kind, parts = selection.kind, selection.parts
     if kind in ("hyperslab", "points", "blocks"):
@@ -157,7 +177,7 @@ def elements(dataset: Any, selection: _native.RegionSelection) -> np.ndarray[Any
     return np.asarray(box[mask]).reshape(_grid_shape(mask) + box.shape[mask.ndim :])
 
 
-def _blocks(parts: list[list[list[int]]]) -> tuple[list[int], np.ndarray[Any, Any]]:
+def _blocks(parts: list[list[list[int]]]) -> tuple[list[int], AnyArray]:
     """The first index of the box around blocks, and which of the box's elements they are."""
     first, last = np.array([block[0] for block in parts]), np.array([block[1] for block in parts])
     low, high = first.min(axis=0), last.max(axis=0) + 1
@@ -167,7 +187,7 @@ def _blocks(parts: list[list[list[int]]]) -> tuple[list[int], np.ndarray[Any, An
     return low.tolist(), mask
 
 
-def _grid_shape(mask: np.ndarray[Any, Any]) -> tuple[int, ...]:
+def _grid_shape(mask: AnyArray) -> tuple[int, ...]:
     """The shape of the elements of a mask: of a grid if they are the same columns of some rows, else their number."""
     counts = [int(mask.any(axis=tuple(i for i in range(mask.ndim) if i != axis)).sum()) for axis in range(mask.ndim)]
     count = int(mask.sum())

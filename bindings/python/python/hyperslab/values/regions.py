@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class RegionSelection(NamedTuple):
@@ -21,7 +21,7 @@ class RegionSelection(NamedTuple):
     parts: list[list[list[int]]]
 
 
-def canonical(kind: str, parts: Sequence[Any]) -> tuple[Any, ...]:
+def canonical(kind: str, parts: Sequence[list[list[int]]]) -> tuple[str, tuple[tuple[int, int, int, int], ...] | str]:
     """A selection in a form that is the same for the same elements, as far as they are a regular hyperslab."""
     if kind == "hyperslab":
         return "hyperslab", tuple(_axis(*axis) for axis in parts[0])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 
 
-def pad(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
+def pad(raw: AnyArray, datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
     """Pads fixed strings in place, which numpy ends with NULs. A string of one byte is a character, as netCDF has them, without a NUL.
 
     Args:

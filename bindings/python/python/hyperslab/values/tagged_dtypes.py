@@ -5,11 +5,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 
 from .. import _native, dtypes
+from ..base.type_aliases import AnyDtype, Elements
 from .references import Reference, RegionReference
 
 #: The datatype tag by which h5py stores numpy's dates: the dtype that follows.
@@ -17,7 +17,7 @@ _NUMPY_TAG = re.compile(r"NUMPY:([<>=|]?[mM]8(\[[0-9]*[A-Za-zμ]+\])?)")
 
 
 @dtypes.kept_for_large
-def of_datatype(datatype: _native.Datatype) -> np.dtype[Any]:
+def of_datatype(datatype: _native.Datatype) -> AnyDtype:
     """The tagged dtype of a stored datatype.
 
     Raises:
@@ -26,7 +26,7 @@ def of_datatype(datatype: _native.Datatype) -> np.dtype[Any]:
     return _tagged(datatype, dtypes.value_dtype(datatype))
 
 
-def _tagged(datatype: _native.Datatype, plain: np.dtype[Any]) -> np.dtype[Any]:
+def _tagged(datatype: _native.Datatype, plain: AnyDtype) -> AnyDtype:
     kind = datatype.class_name
     if kind == "variable string":
         return np.dtype(object, metadata={"vlen": str if datatype.utf8 else bytes})
@@ -52,7 +52,7 @@ def _tagged(datatype: _native.Datatype, plain: np.dtype[Any]) -> np.dtype[Any]:
     return plain
 
 
-def tag(values: Any, dtype: np.dtype[Any]) -> Any:
+def tag(values: Elements, dtype: AnyDtype) -> Elements:
     """Array values with the tags of `dtype`, the dtype of an element; other values as they are."""
     if not isinstance(values, np.ndarray):
         return values
@@ -62,7 +62,7 @@ def tag(values: Any, dtype: np.dtype[Any]) -> Any:
     return values.view(base) if is_tagged else values
 
 
-def element(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def element(dtype: AnyDtype) -> AnyDtype:
     """The dtype of the innermost elements of arrays in arrays; `base` takes one array off."""
     while dtype.subdtype is not None:
         dtype = dtype.base

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyDtype, DtypeLike, Values
 
 _UNITS = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 #: Units that are stored as others; all of their dates are whole days.
@@ -15,23 +14,23 @@ _AS_OTHERS = {"Y": "D", "M": "D", "W": "D"}
 MISSING = -(1 << 63)
 
 
-def stored_dtype(dtype: Any) -> np.dtype[Any] | None:
+def stored_dtype(dtype: DtypeLike | None) -> AnyDtype | None:
     """The dtype of times that counts stand for, `None` of another dtype."""
     if dtype is None or (isinstance(dtype, type) and not issubclass(dtype, np.generic)):
         return None
-    dtype = np.dtype(dtype)
-    if dtype.kind not in "mM":
+    given: AnyDtype = np.dtype(dtype)
+    if given.kind not in "mM":
         return None
-    unit, step = np.datetime_data(dtype)
-    if step != 1 or unit not in {**_UNITS, **(_AS_OTHERS if dtype.kind == "M" else {"W": "D"})}:
-        raise UnsupportedError(f"numpy's {dtype}: give a unit from days ('{dtype.kind}8[D]') to nanoseconds ('{dtype.kind}8[ns]')")
-    return np.dtype(f"{dtype.kind}8[{_AS_OTHERS.get(unit, unit)}]")
+    unit, step = np.datetime_data(given)
+    if step != 1 or unit not in {**_UNITS, **(_AS_OTHERS if given.kind == "M" else {"W": "D"})}:
+        raise UnsupportedError(f"numpy's {given}: give a unit from days ('{given.kind}8[D]') to nanoseconds ('{given.kind}8[ns]')")
+    return np.dtype(f"{given.kind}8[{_AS_OTHERS.get(unit, unit)}]")
 
 
-def attributes(dtype: np.dtype[Any]) -> dict[str, Any]:
+def attributes(dtype: AnyDtype) -> dict[str, str | np.int64]:
     """The attributes that say what counts mean: CF's `units` and `calendar`, `_FillValue` for `NaT`, and the Arrow type."""
     unit = np.datetime_data(dtype)[0]
-    found: dict[str, Any] = {"units": _UNITS[unit], "_FillValue": np.int64(MISSING)}
+    found: dict[str, str | np.int64] = {"units": _UNITS[unit], "_FillValue": np.int64(MISSING)}
     if dtype.kind == "M":
         found.update(units=f"{_UNITS[unit]} since 1970-01-01 00:00:00", calendar="proleptic_gregorian")
     if unit in ("s", "ms", "us", "ns"):
@@ -39,7 +38,7 @@ def attributes(dtype: np.dtype[Any]) -> dict[str, Any]:
     return found
 
 
-def counts(values: Any, dtype: np.dtype[Any]) -> Any:
+def counts(values: Values, dtype: AnyDtype) -> Values:
     """Times as counts of the unit of `dtype`; other values are unchanged."""
     given = np.asanyarray(values)
     if given.dtype.kind not in "mM":

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...objects.attributes import Attributes, attribute_name
+from ...objects.node import Node
 from ...objects.node_attributes import NodeAttributes
 from .. import h5a
+from .._objects import ObjectID
+from ..h5t import TypeID
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
 
@@ -18,24 +22,25 @@ class AttributeManager(Attributes):
         self._node = parent
 
     @property
-    def _id(self) -> Any:
-        return self._node.id
+    def _id(self) -> ObjectID | TypeID:
+        found: ObjectID | TypeID = self._node.id
+        return found
 
     def __contains__(self, name: object) -> bool:
         return attribute_name(name) in self._names
 
-    def __reversed__(self) -> Any:
+    def __reversed__(self) -> Iterator[str]:
         return reversed(self._names)
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysViewHDF5:
         """The names."""
         return KeysViewHDF5(self)
 
-    def values(self) -> Any:
+    def values(self) -> ValuesViewHDF5:
         """The values."""
         return ValuesViewHDF5(self)
 
-    def items(self) -> Any:
+    def items(self) -> ItemsViewHDF5:
         """Names and values."""
         return ItemsViewHDF5(self)
 
@@ -43,7 +48,7 @@ class AttributeManager(Attributes):
         """The low-level identifier of an attribute."""
         return h5a.open(self._id, attribute_name(name))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[AttributeManager], tuple[Node]]:
         return type(self), (self._node,)
 
     def __repr__(self) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import IO, Any
 
 from ...base.errors import Error, InvalidInputError, MissingFileError
+from ...base.type_aliases import Path
 from ...files.file import open as open_file
 from ...objects.node import Node
 from ...values.empty import Empty
 from .._objects import ObjectID
+from ..h5t import TypeID
 from .attrs import AttributeManager
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -26,16 +28,17 @@ class HLObject(Node):
         return self._id_class(self)
 
     @property
-    def _id(self) -> Any:
-        return self.id
+    def _id(self) -> ObjectID | TypeID:
+        found: ObjectID | TypeID = self.id
+        return found
 
     @property
-    def attrs(self) -> Any:
+    def attrs(self) -> AttributeManager:
         """The attributes."""
         return AttributeManager(self)
 
 
-def is_hdf5(fname: Any) -> bool:
+def is_hdf5(fname: Path | IO[bytes]) -> bool:
     """Whether a path is an HDF5 file."""
     try:
         open_file(fname, format="hdf5").close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from ...base.type_aliases import AnyDtype, Elements
 from ...objects import dataset
 from ...objects.text_view import TextView as AsStrView
 from ...objects.value_views import ConvertedView as AsTypeView
@@ -41,7 +43,7 @@ class Dataset(HLObject, dataset.Dataset):
         return len(self._shape)
 
     @property
-    def fillvalue(self) -> Any:
+    def fillvalue(self) -> Elements:
         """The value of unwritten elements; `None` of references and sequences."""
         return None if self._about["datatype"].class_name in ("reference", "sequence") else super().fillvalue
 
@@ -78,17 +80,17 @@ class Dataset(HLObject, dataset.Dataset):
         """Whether it is a dimension scale."""
         return h5ds.is_scale(self.id)
 
-    def asstr(self, encoding: str | None = None, errors: str = "strict") -> Any:
+    def asstr(self, encoding: str | None = None, errors: str = "strict") -> AsStrView:
         """A view with values of type `str`, by default decoded as the datatype says."""
         self._check_text()
         known = h5t.check_string_dtype(self.dtype)
         return AsStrView(self, encoding or (known.encoding if known else "utf-8"), errors)
 
-    def fields(self, names: Any, *, _prior_dtype: Any = None) -> FieldsView:
+    def fields(self, names: str | Iterable[str], *, _prior_dtype: AnyDtype | None = None) -> FieldsView:
         """A view of some fields of a compound dataset."""
         return super().fields(names)
 
-    def virtual_sources(self) -> list[Any]:
+    def virtual_sources(self) -> list[VDSmap]:
         """The parts of a virtual dataset and their sources."""
         super().virtual_sources()
         properties = self.id.get_create_plist()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...objects import datatype
 from ..h5t import TypeID, of_description
 from .base import HLObject
@@ -21,4 +19,4 @@ class Datatype(HLObject, datatype.Datatype):
         return f'<HDF5 named type "{self.name.rpartition("/")[2]}" (dtype {self.dtype.str})>' if self else "<Closed HDF5 named type>"
 
 
-__all__: list[Any] = ["Datatype"]
+__all__ = ["Datatype"]

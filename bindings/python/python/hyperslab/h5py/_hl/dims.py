@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from .. import h5ds
+from ...objects.dataset import Dataset
+from .. import h5d, h5ds
+from .base import HLObject
 
 
 class DimensionProxy:
     """A dimension of a dataset: its label and its scales."""
 
-    def __init__(self, id_: Any, dimension: int) -> None:
+    def __init__(self, id_: h5d.DatasetID, dimension: int) -> None:
         self._id, self._dimension = id_, dimension
 
     @property
@@ -23,22 +24,22 @@ class DimensionProxy:
     def label(self, val: str) -> None:
         h5ds.set_label(self._id, self._dimension, val)
 
-    def _scales(self) -> list[Any]:
+    def _scales(self) -> list[Dataset]:
         return [scale._node for scale in h5ds.scales(self._id, self._dimension)]
 
-    def items(self) -> list[tuple[str, Any]]:
+    def items(self) -> list[tuple[str, Dataset]]:
         """Names and scales."""
-        return [(h5ds.get_scale_name(scale.id).decode(), scale) for scale in self._scales()]
+        return [(h5ds.get_scale_name(scale).decode(), scale._node) for scale in h5ds.scales(self._id, self._dimension)]
 
     def keys(self) -> list[str]:
         """Names of scales."""
         return [name for name, _ in self.items()]
 
-    def values(self) -> list[Any]:
+    def values(self) -> list[Dataset]:
         """Scales."""
         return self._scales()
 
-    def __getitem__(self, item: int | str) -> Any:
+    def __getitem__(self, item: int | str) -> Dataset:
         if isinstance(item, int):
             return self._scales()[item]
         for name, scale in self.items():
@@ -52,11 +53,11 @@ class DimensionProxy:
     def __len__(self) -> int:
         return h5ds.get_num_scales(self._id, self._dimension)
 
-    def attach_scale(self, dset: Any) -> None:
+    def attach_scale(self, dset: HLObject) -> None:
         """Attaches a scale, in a file that is edited."""
         h5ds.attach_scale(self._id, dset.id, self._dimension)
 
-    def detach_scale(self, dset: Any) -> None:
+    def detach_scale(self, dset: HLObject) -> None:
         """Detaches a scale, in a file that is edited."""
         h5ds.detach_scale(self._id, dset.id, self._dimension)
 
@@ -75,8 +76,8 @@ class DimensionProxy:
 class DimensionManager:
     """The dimensions of a dataset."""
 
-    def __init__(self, parent: Any) -> None:
-        self._id = parent.id
+    def __init__(self, parent: HLObject) -> None:
+        self._id: h5d.DatasetID = parent.id
 
     def __getitem__(self, index: int) -> DimensionProxy:
         if index > len(self) - 1:
@@ -84,12 +85,12 @@ class DimensionManager:
         return DimensionProxy(self._id, index)
 
     def __len__(self) -> int:
-        return int(self._id.rank)
+        return self._id.rank
 
     def __iter__(self) -> Iterator[DimensionProxy]:
         return (self[index] for index in range(len(self)))
 
-    def create_scale(self, dset: Any, name: str = "") -> None:
+    def create_scale(self, dset: Dataset, name: str = "") -> None:
         """Makes a dataset a scale, in a file that is edited."""
         dset.make_scale(name)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import IO, Any, NoReturn
 
 from ... import _native
 from ...backends.backend import Backend
 from ...base.arguments import wrong_mode
 from ...base.errors import InvalidInputError, UnsupportedError
+from ...base.type_aliases import OpenOptions, Option, Path
 from ...files import file
 from ...writing.new_file import creating_of
 from ...writing.opening import editing_of, is_existing
@@ -22,7 +23,7 @@ from .group import Group
 
 #: Arguments of `hyperslab.open` for every file: links lead where they lead in h5py, and missing sources of virtual datasets are
 #: the fill value, as in h5py.
-open_options: dict[str, Any] = {"paths": "anywhere", "missing_sources": "fill"}
+open_options: OpenOptions = {"paths": "anywhere", "missing_sources": "fill"}
 
 #: Of files that are changed.
 _DRIVERS_OF_CHANGES = (None, "sec2", "stdio")
@@ -41,7 +42,14 @@ class File(Group, file.File):
     _id_class = h5f.FileID
 
     def __init__(
-        self, name: Any, mode: str = "r", driver: str | None = None, libver: Any = None, userblock_size: int | None = None, swmr: bool = False, **more: Any
+        self,
+        name: Any,
+        mode: str = "r",
+        driver: str | None = None,
+        libver: str | tuple[str, str] | None = None,
+        userblock_size: int | None = None,
+        swmr: bool = False,
+        **more: Option,
     ) -> None:
         if mode not in ("r", "r+", "a", "w", "w-", "x"):
             raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
@@ -61,7 +69,7 @@ class File(Group, file.File):
         file.File.__init__(self, name if isinstance(name, (_native.File, Backend)) else _opened(name, mode))
 
     @classmethod
-    def in_memory(cls, file_image: Any = None, **_: Any) -> Any:
+    def in_memory(cls, file_image: object = None, **_: object) -> NoReturn:
         """Raises `UnsupportedError`."""
         raise UnsupportedError("files in memory")
 
@@ -85,20 +93,21 @@ class File(Group, file.File):
         """Whether it was opened with `swmr=True`."""
         return self._swmr
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[File], tuple[Backend]]:
         return type(self), (self._backend,)
 
     def __repr__(self) -> str:
         return f'<HDF5 file "{os.path.basename(self.filename)}" (mode {self.mode})>' if self else "<Closed HDF5 file>"
 
 
-def _opened(name: Any, mode: str) -> _native.File | Backend:
+def _opened(name: Path | IO[bytes], mode: str) -> _native.File | Backend:
     """A file as h5py opens it: HDF5, whatever netCDF would make of it."""
     try:
+        options: OpenOptions = {**open_options, "format": "hdf5"}
         if mode != "r":
-            return editing_of(name, {**open_options, "format": "hdf5"})
+            return editing_of(name, {**options})
         path = name if hasattr(name, "read") else [os.fspath(name)]
-        return file.open(path, format="hdf5", **open_options).files[0]._file
+        return file.open(path, **options).files[0]._file
     except InvalidInputError as error:
         if not isinstance(error, OSError):
             raise NotHdf5Error(error.message, error.file, error.object, error.offset) from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from .._missing import missing_from
 
@@ -13,17 +12,17 @@ encode: tuple[str, ...] = ()
 DEFAULT_GZIP, DEFAULT_SZIP = 4, ("nn", 8)
 
 
-class FilterRefBase(Mapping[str, Any]):
+class FilterRefBase(Mapping[str, object]):
     """A filter and its options, for packages such as hdf5plugin, which derive from it when they are imported."""
 
     filter_id: int | None = None
-    filter_options: tuple[Any, ...] = ()
+    filter_options: tuple[object, ...] = ()
 
     @property
-    def _arguments(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, object]:
         return {"compression": self.filter_id, "compression_opts": self.filter_options}
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self._arguments[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -39,4 +38,4 @@ class FilterRefBase(Mapping[str, Any]):
         return hash((self.filter_id, self.filter_options))
 
 
-__getattr__: Any = missing_from("h5py.filters")
+__getattr__ = missing_from("h5py.filters")

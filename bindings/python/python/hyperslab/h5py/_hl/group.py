@@ -8,6 +8,7 @@ from ...base.errors import NotFoundError
 from ...objects import group
 from ...objects.links import ExternalLink, HardLink, SoftLink
 from ...objects.paths import path_text
+from ...values.references import Reference
 from .. import h5g
 from .base import HLObject, ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -33,13 +34,13 @@ class Group(HLObject, group.Group):
 
     def get(
         self,
-        name: Any,
+        name: str | bytes | Reference,
         default: Any = None,
         getclass: bool = False,
         getlink: bool = False,
-        elink_mode: Any = None,
-        elink_locking: Any = None,
-        elink_swmr: Any = None,
+        elink_mode: object = None,
+        elink_locking: object = None,
+        elink_swmr: object = None,
     ) -> Any:
         """The member at a path, its class, or its link."""
         return super().get(name, default, getclass, getlink)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...objects.virtual_layouts import VirtualLayout, VirtualSource
+from ..h5s import SpaceID
 
 __all__ = ["VDSmap", "VirtualLayout", "VirtualSource"]
 
@@ -12,7 +13,7 @@ __all__ = ["VDSmap", "VirtualLayout", "VirtualSource"]
 class VDSmap(NamedTuple):
     """A part of a virtual dataset and its source."""
 
-    vspace: Any
+    vspace: SpaceID
     file_name: str
     dset_name: str
-    src_space: Any
+    src_space: SpaceID
