@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..base.errors import READ_ONLY, InvalidInputError, ReadOnlyError
+from ..base.errors import InvalidInputError
 from ._missing import missing_from
 from .h5d import DatasetID
 
@@ -35,10 +35,15 @@ def get_label(dset: DatasetID, idx: int) -> bytes:
 
 def scales(dset: Any, dim: int) -> list[DatasetID]:
     """The identifiers of the scales of a dimension."""
-    attached = dset._node.attrs.get("DIMENSION_LIST")
+    node = dset._node
+    if not node._backend.is_complete:
+        file = node._file
+        numbers = [int.from_bytes(number, "little") for number in file.scales(node._number)[dim]]
+        return [node._object(file, number, file.object_path(number)).id for number in numbers]
+    attached = node.attrs.get("DIMENSION_LIST")
     if attached is None:
         return []
-    return [dset._node._dereferenced(reference).id for reference in attached[dim]]
+    return [node._dereferenced(reference).id for reference in attached[dim]]
 
 
 def get_num_scales(dset: DatasetID, dim: int) -> int:
@@ -69,22 +74,16 @@ def set_scale(dset: DatasetID, dimname: str | bytes = b"") -> None:
 
 def set_label(dset: DatasetID, idx: int, label: str | bytes) -> None:
     """Sets the label of a dimension, in a file that is edited."""
-    if not hasattr(dset._node, "set_label"):
-        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
     dset._node.set_label(idx, _text(label))
 
 
 def attach_scale(dset: DatasetID, dscale: DatasetID, idx: int) -> None:
     """Attaches a scale to a dimension, in a file that is edited."""
-    if not hasattr(dset._node, "attach_scale"):
-        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
     dset._node.attach_scale(idx, dscale._node)
 
 
 def detach_scale(dset: DatasetID, dscale: DatasetID, idx: int) -> None:
     """Detaches a scale from a dimension, in a file that is edited."""
-    if not hasattr(dset._node, "detach_scale"):
-        raise ReadOnlyError(READ_ONLY, dset._file.path, dset._node.name)
     dset._node.detach_scale(idx, dscale._node)
 
 
