@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from .. import _native
 from ..values import dtype_encoding, times
 from ..values.encoded import Encoded
@@ -43,7 +44,7 @@ class Notes:
         times: The dtype of times that are stored as counts.
     """
 
-    def __init__(self, fill: Any, times: np.dtype[Any] | None) -> None:
+    def __init__(self, fill: Any, times: AnyDtype | None) -> None:
         self.fill, self.times = fill, times
 
     def prepared(self, values: Any) -> Any:
@@ -65,7 +66,7 @@ class Changes(Protocol):
     """What makes changes to a file."""
 
     #: Held while a change is made and while values are read, so that threads see whole changes.
-    lock: contextlib.AbstractContextManager[Any]
+    lock: contextlib.AbstractContextManager[object]
     #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
     edits: int
     #: Those definitions, if they were looked at.
@@ -135,7 +136,7 @@ class Backend(abc.ABC):
     #: Whether several writers write the file, each a part of it.
     is_shared: ClassVar[bool] = False
     #: Held while more than one look at the file has to see one state of it.
-    lock: contextlib.AbstractContextManager[Any]
+    lock: contextlib.AbstractContextManager[object]
 
     @property
     @abc.abstractmethod

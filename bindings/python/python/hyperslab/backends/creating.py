@@ -183,7 +183,7 @@ class Creating(Backend):
         self._replace, self._closed = replace, False
         self._definitions = Definitions(self.objects)
         #: Held while a change is made, so that threads see whole changes.
-        self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self.lock: contextlib.AbstractContextManager[object] = threading.RLock()
         #: Counts changes, and those by which objects have other paths.
         self.edits = self.moves = 0
         self.notes: dict[int, Notes] = {}

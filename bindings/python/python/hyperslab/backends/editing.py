@@ -98,7 +98,7 @@ class Editing(Backend):
     def __init__(self, path: str, session: _native.Session) -> None:
         self._path = path
         #: Held while a change is made and while values are read, so that threads see whole changes.
-        self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self.lock: contextlib.AbstractContextManager[object] = threading.RLock()
         self._editor = _native.Editor(path, session)
         self._view: _native.File = self._editor.view()
         self._is_current = True

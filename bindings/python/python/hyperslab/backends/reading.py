@@ -15,7 +15,7 @@ class Reading(Backend):
 
     mode = "r"
     is_fixed = True
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
     def __init__(self, file: _native.File) -> None:
         self._file = file
@@ -61,5 +61,5 @@ class Reading(Backend):
     def __hash__(self) -> int:
         return hash(self._file)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Reading, (self._file,)

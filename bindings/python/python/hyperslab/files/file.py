@@ -251,7 +251,7 @@ class File(Group):
             self._backend.abandon()
         self.close()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._natives if self._backend.is_fixed else self._backend, self._pattern)
 
     def _closed(self) -> str:
@@ -468,7 +468,7 @@ def open(
     index_folder: Path | None = None,
     chunk_cache_bytes: int | None = None,
     indexes: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     store: Any = None,
     timeout: float | None = None,
 ) -> File:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray
 from .. import _native
 from ..base.errors import InvalidInputError
 from . import times as netcdf_times
@@ -46,7 +47,7 @@ def nearest(contents: Contents, group: str, name: str) -> Variable | None:
         group = group.rpartition("/")[0]
 
 
-def bounds_of(made: Variable, name: str, bounds: Any) -> tuple[str, np.ndarray[Any, Any]]:
+def bounds_of(made: Variable, name: str, bounds: Any) -> tuple[str, AnyArray]:
     """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar are those of the
     variable."""
     values, what = bounds, f"bounds of variable {name!r}"

@@ -72,7 +72,7 @@ class NetcdfPlan(Group, WritePlan):
         self._sealed()
         return WritePlan.__bytes__(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WritePlan.__reduce__(self)
 
     def __bool__(self) -> bool:

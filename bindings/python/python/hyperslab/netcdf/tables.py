@@ -25,7 +25,7 @@ def write_rows(
     source: pa.RecordBatchReader | BatchReader,
     path: Path,
     advance: Callable[[int], None] = lambda rows: None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> int:
     """Writes a stream of batches as a netCDF-4 file, which replaces an existing one when it is complete.
 

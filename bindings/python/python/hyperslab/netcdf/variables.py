@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from .. import _native
 from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, UnsupportedError
@@ -24,7 +25,7 @@ class PathAttributes:
     """The attributes of an object at a path of what writes a file, or plans it: where `NetcdfAttributes` puts them."""
 
     is_fixed = False
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
     def __init__(self, writer: Any, path: str) -> None:
         self._writer, self._path = writer, path
@@ -178,7 +179,7 @@ class Variable(Notes):
         return tuple(self._writer.shape(self.path) or ())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype of stored values."""
         return dtype_encoding.numpy_dtype(self.datatype)
 

@@ -90,7 +90,7 @@ def create_netcdf(
     alignment: int | None = None,
     threads: int | None = None,
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> File:
     """Creates a netCDF-4 file. It appears, complete, when the `with` block ends or `close()` is called. Create dimensions first, then
     variables over them.

@@ -43,7 +43,7 @@ class AttributeStore(Protocol):
     is_fixed: bool
 
     @property
-    def lock(self) -> contextlib.AbstractContextManager[Any]:
+    def lock(self) -> contextlib.AbstractContextManager[object]:
         """Held while more than one look has to see one state of the file."""
 
     def place(self) -> tuple[str | None, str]:
@@ -202,7 +202,7 @@ class ReadAttributes:
     """The attributes of an object in a file that is open for reading, when only the number of the object is known."""
 
     is_fixed = True
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
     def __init__(self, file: _native.File, number: int) -> None:
         self._file, self._number = file, number

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from ..base.extras import LateModule, require
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Stored(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
     @property
     def chunks(self) -> tuple[int, ...] | None: ...
     def __getitem__(self, key: Any) -> Any: ...

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _native, dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
 from ..base.extras import LateModule
-from ..base.type_aliases import Elements
+from ..base.type_aliases import AnyArray, AnyDtype, Elements
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
@@ -55,12 +55,12 @@ class Dataset(DatasetChanges):
         return tuple(self._about.get("maxshape") or self.shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype, the same as in h5py."""
         return self._dtype
 
     @kept
-    def _dtype(self) -> np.dtype[Any]:
+    def _dtype(self) -> AnyDtype:
         return tagged_dtypes.of_datatype(self._about["datatype"])
 
     @property
@@ -313,7 +313,7 @@ class Dataset(DatasetChanges):
             raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
         return dask_collections.array(self, chunks)
 
-    def mmap(self) -> np.ndarray[Any, Any]:
+    def mmap(self) -> AnyArray:
         """Maps all values into memory: an array over the file's own pages, which are read when they are touched.
 
         For values that lie in the file as they are in memory: one run of bytes, without chunks and filters. Nothing is copied, and
@@ -435,7 +435,7 @@ class Dataset(DatasetChanges):
             self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines, ax=ax
         )
 
-    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+    def read_direct(self, out: AnyArray, source_sel: Any = None, dest_sel: Any = None) -> None:
         """Reads into an array, without a copy if the destination is contiguous and has the same dtype.
 
         Args:
@@ -452,7 +452,7 @@ class Dataset(DatasetChanges):
         with self._backend.lock:
             self._read_direct(out, source_sel, dest_sel)
 
-    def _read_direct(self, out: np.ndarray[Any, Any], source_sel: Any, dest_sel: Any) -> None:
+    def _read_direct(self, out: AnyArray, source_sel: Any, dest_sel: Any) -> None:
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         if (
@@ -472,7 +472,7 @@ class Dataset(DatasetChanges):
         numbers = out.dtype.kind in "iuf" and self.dtype.kind in "iuf"
         out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
         values = self[...]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..base.errors import InvalidInputError
 from ..values.decoded_times import times_of
 from .value_views import View
@@ -69,7 +70,7 @@ class Rules:
         given = np.ravel(value)
         return bool(given.size) and given.dtype.kind in "iuf" and not np.isnan(given.astype("f8")).all()
 
-    def _fill(self, value: Any) -> np.ndarray[Any, Any]:
+    def _fill(self, value: Any) -> AnyArray:
         """Numbers that mean a missing value, as they are stored; those that the stored type lacks match nothing."""
         given = np.ravel(value)
         if given.dtype.kind not in "iuf":
@@ -85,7 +86,7 @@ class Rules:
         fits = [number for number in held if any(limit.min <= number <= limit.max for limit in limits)]
         return np.array([number % (1 << 8 * self._kind.itemsize) for number in fits], f"u{self._kind.itemsize}").view(self._kind)
 
-    def _unpacked(self) -> np.dtype[Any]:
+    def _unpacked(self) -> AnyDtype:
         """The dtype of unpacked values."""
         scale, offset = (None if one is None else one.dtype for one in (self._scale, self._offset))
         if offset is not None and scale is not None and scale == offset and scale.kind == "f" and scale.itemsize in (4, 8):
@@ -116,7 +117,7 @@ class Rules:
         return found if isinstance(values, np.ndarray) else found[()]
 
 
-def _promoted(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _promoted(dtype: AnyDtype) -> AnyDtype:
     """Floats that hold the numbers of a dtype and NaN."""
     if dtype.kind == "f":
         return dtype

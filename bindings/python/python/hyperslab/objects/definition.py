@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
@@ -41,7 +42,7 @@ class Stated:
     shape: tuple[int, ...] | None
     datatype: _native.Datatype
     data: Any
-    times: np.dtype[Any] | None
+    times: AnyDtype | None
 
 
 def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.errors import Error
 from . import tree
@@ -57,7 +58,7 @@ class Dataset(Protocol):
     @property
     def dims(self) -> tuple[str | None, ...]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
     @property
     def chunks(self) -> tuple[int, ...] | None: ...
     @property
@@ -319,7 +320,7 @@ def _preview(dataset: Dataset) -> str:
     return fold(f"<b>first values</b>{text(where)}", grid(headers, rows, numbers=[values.dtype.kind in "iufc"] * len(headers)), opened=True)
 
 
-def _records(values: np.ndarray[Any, Any], count: int) -> str:
+def _records(values: AnyArray, count: int) -> str:
     """The first elements of a compound: a column for each member."""
     names = list(values.dtype.names or ())[:PREVIEW_FIELDS]
     more = len(values.dtype.names or ()) - len(names)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native, dtypes
 from ..base.errors import UnsupportedError
 from ..base.extras import LateModule
@@ -36,10 +37,10 @@ class _Dataset(Protocol):
     def size(self) -> int | None: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
 
 
-def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
+def map_values(dataset: _Dataset) -> AnyArray:
     """All values of a dataset as a read-only array over the file's own pages."""
     datatype = dataset._about["datatype"]
     if dataset._about["shape"] is None:
@@ -47,7 +48,7 @@ def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
     if not dtypes.is_plain(datatype) or reading.has_strings(datatype):
         raise _refusal(dataset, f"{dtypes.describe(datatype)} is converted when it is read")
     if not dataset.size:
-        nothing: np.ndarray[Any, Any] = np.empty(dataset.shape, dataset.dtype)
+        nothing: AnyArray = np.empty(dataset.shape, dataset.dtype)
         nothing.flags.writeable = False
         return nothing
     descriptor, offset, length = _native.value_bytes(dataset._file, dataset._number)
@@ -56,7 +57,7 @@ def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
         pages = mmap.mmap(descriptor, offset - start + length, access=mmap.ACCESS_READ, offset=start)
     finally:
         os.close(descriptor)
-    values: np.ndarray[Any, Any] = np.ndarray(dataset.shape, dataset.dtype, pages, offset - start)
+    values: AnyArray = np.ndarray(dataset.shape, dataset.dtype, pages, offset - start)
     return values
 
 
@@ -70,7 +71,7 @@ def zero_copy(dataset: _Dataset) -> pa.Array:
     return numbers(values)
 
 
-def numbers(values: np.ndarray[Any, Any]) -> pa.Array:
+def numbers(values: AnyArray) -> pa.Array:
     """Numbers in this machine's byte order as an Arrow array over the same memory; with further dimensions, of tensors."""
     kind = pa.from_numpy_dtype(values.dtype)
     rows = values.reshape(1) if values.ndim == 0 else values

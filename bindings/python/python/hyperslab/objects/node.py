@@ -131,7 +131,7 @@ class Node:
         """Whether its file is open, as in h5py."""
         return not self._backend.closed
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._backend, self._number, self.name)
 
     def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:

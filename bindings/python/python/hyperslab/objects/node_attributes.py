@@ -36,7 +36,7 @@ class NodeAttributes:
         self.node, self.is_fixed = node, node._backend.is_fixed
 
     @property
-    def lock(self) -> contextlib.AbstractContextManager[Any]:
+    def lock(self) -> contextlib.AbstractContextManager[object]:
         return self.node._backend.lock
 
     def place(self) -> tuple[str | None, str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base.errors import InvalidInputError
 from .attributes import Attributes
@@ -14,7 +15,7 @@ from .attributes import Attributes
 #: Maximum number of values read at a time.
 BLOCK_VALUES = 1 << 21
 
-Array = np.ndarray[Any, Any]
+Array = AnyArray
 
 
 class Dataset(Protocol):
@@ -30,7 +31,7 @@ class Dataset(Protocol):
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
 
     @property
     def ndim(self) -> int: ...

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base import nonstandard_numbers
 from ..base.errors import InternalError, LimitExceededError
@@ -14,7 +15,7 @@ from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, 
 from ..values import indexing_keys, references, tagged_dtypes
 
 
-def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> np.ndarray[Any, Any]:
+def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> AnyArray:
     """The values for a key without names of members, of the dataset called `name`."""
     try:
         found = reader.get_bytes(key)
@@ -29,7 +30,7 @@ def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.Fi
         raise LimitExceededError("the values of this selection exceed the memory of this machine: read it in parts", file.path, name) from None
 
 
-def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list[Any], shape: tuple[int, ...]) -> AnyArray:
     """The selected values as a new array of `shape`."""
     count = int(np.prod(shape, dtype=object))
     # numpy multiplies extents even where one of them is 0.
@@ -41,7 +42,7 @@ def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list
     return convert(raw, datatype, shape, heap, file)
 
 
-def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dtype[Any]) -> _native.DatasetReader | None:
+def reader(file: _native.File, number: int, about: dict[str, Any], dtype: AnyDtype) -> _native.DatasetReader | None:
     """The native reader of a dataset with elements of `dtype`; `None` if it has none. It makes arrays itself of elements that need
     no more than a copy."""
     if about["shape"] is None:
@@ -57,7 +58,7 @@ def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dty
     return _native.DatasetReader(file, number, tagged_dtypes.element(dtype), inner)
 
 
-def _cut_padding(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
+def _cut_padding(raw: AnyArray, datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
     """Clears the padding of fixed strings in place: numpy's strings end in NULs."""
     kind, size = datatype.class_name, datatype.size
     stride = size if stride is None else stride
@@ -82,7 +83,7 @@ def has_strings(datatype: _native.Datatype) -> bool:
     return datatype.has_padded_strings
 
 
-def convert(raw: np.ndarray[Any, Any], datatype: _native.Datatype, shape: tuple[int, ...], heap: _native.Heap, file: _native.File) -> np.ndarray[Any, Any]:
+def convert(raw: AnyArray, datatype: _native.Datatype, shape: tuple[int, ...], heap: _native.Heap, file: _native.File) -> AnyArray:
     """Bytes as laid out in the file as an array of values."""
     if datatype.class_name == "array":
         shape, datatype = shape + datatype.shape, datatype.base

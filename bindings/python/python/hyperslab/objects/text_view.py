@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype
 
 
 class TextView:
@@ -29,7 +29,7 @@ class TextView:
         return out
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype of its arrays: objects, which are `str`."""
         return np.dtype(object)
 
@@ -53,5 +53,5 @@ class TextView:
     def __len__(self) -> int:
         return len(self._dataset)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         return np.asarray(self[...], dtype=dtype)

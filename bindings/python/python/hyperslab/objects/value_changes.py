@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray
 from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..values import dtype_encoding
@@ -93,7 +94,7 @@ class ValueChanges(StoredProperties):
             raise InvalidTypeError(message, self._changes.path, self.name)
         return int(given[axis])
 
-    def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+    def write_direct(self, source: AnyArray, source_sel: Any = None, dest_sel: Any = None) -> None:
         """Writes a selection of an array to a selection; by default all.
 
         Args:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from ..base.errors import InvalidInputError
 from ..values import conversion as value_conversion
 
@@ -14,7 +15,7 @@ from ..values import conversion as value_conversion
 class View(abc.ABC):
     """What views of a dataset have in common."""
 
-    def __init__(self, dataset: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dataset: Any, dtype: AnyDtype) -> None:
         self._dataset, self.dtype = dataset, dtype
 
     @property
@@ -41,7 +42,7 @@ class View(abc.ABC):
     def __getitem__(self, key: Any) -> Any:
         """The values of a selection."""
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
         return np.asarray(self[()], dtype=dtype or self.dtype)

@@ -28,7 +28,7 @@ def begin(
     userblock_size: int = 0,
     page_bytes: int | None = None,
     userblock: bytes | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     newest: str | None = None,
     kind: type[Creating] = Creating,
 ) -> Creating:
@@ -87,7 +87,7 @@ def create(
     fs_strategy: str | None = None,
     fs_page_size: int | None = None,
     libver: str | Sequence[str] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     **more: Any,
 ) -> File:
     """Creates an HDF5 file.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, BoolArray, Int64Array, UInt8Array
 from ..base.errors import CancelledError, InvalidInputError
 from .collecting import row_form, runs, window_rows
 
@@ -28,12 +29,12 @@ MAX_PAUSE_SECONDS = 5e-4
 class _Pieces:
     """Rows of one dataset that a process still has to copy to the shared window, in memory that is used again."""
 
-    def __init__(self, dtype: np.dtype[Any], row: tuple[int, ...]) -> None:
-        self._rows: np.ndarray[Any, np.dtype[np.int64]] = np.empty(0, np.int64)
-        self._values: np.ndarray[Any, Any] = np.empty((0, *row), dtype)
+    def __init__(self, dtype: AnyDtype, row: tuple[int, ...]) -> None:
+        self._rows: Int64Array = np.empty(0, np.int64)
+        self._values: AnyArray = np.empty((0, *row), dtype)
         self._count = 0
 
-    def add(self, first: int, piece: np.ndarray[Any, Any]) -> None:
+    def add(self, first: int, piece: AnyArray) -> None:
         """Copies rows from `first` on."""
         end = self._count + len(piece)
         if end > len(self._rows):
@@ -45,19 +46,19 @@ class _Pieces:
         self._values[self._count : end] = piece
         self._count = end
 
-    def keep(self, is_kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    def keep(self, is_kept: BoolArray) -> None:
         """Forgets the other rows."""
         count = int(np.count_nonzero(is_kept))
         self._rows[:count], self._values[:count] = self.rows[is_kept], self.values[is_kept]
         self._count = count
 
     @property
-    def rows(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def rows(self) -> Int64Array:
         """The index of each row."""
         return self._rows[: self._count]
 
     @property
-    def values(self) -> np.ndarray[Any, Any]:
+    def values(self) -> AnyArray:
         """The rows, in the same order."""
         return self._values[: self._count]
 
@@ -71,13 +72,13 @@ def sleep_until_all(comm: Any) -> None:
 
 
 #: First and last plus one of each run of rows, by dataset.
-_Runs = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
+_Runs = dict[str, Int64Array]
 
 
 class NodeCollector:
     """The rows of the processes of a node. `hyperslab.mpi.collect` makes one."""
 
-    def __init__(self, node: Any, task: Any, names: dict[str, tuple[Any, ...]], buffer: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
+    def __init__(self, node: Any, task: Any, names: dict[str, tuple[Any, ...]], buffer: UInt8Array) -> None:
         self._node, self._task, self._buffer = node, task, buffer
         #: Rows of the dataset, dtype, shape of a row, rows of a window, bytes of a row of chunks, by name.
         self._datasets = names
@@ -200,7 +201,7 @@ class NodeCollector:
         self._bytes -= values.nbytes
         pieces.keep(~is_inside)
 
-    def _view(self) -> np.ndarray[Any, Any]:
+    def _view(self) -> AnyArray:
         _, dtype, row, *_ = self._datasets[self._name]
         count = len(self._filled) * int(np.prod(row, dtype=np.int64))
         return np.frombuffer(self._buffer, dtype, count).reshape(len(self._filled), *row)
@@ -227,7 +228,7 @@ class NodeCollector:
             raise failure
 
 
-def _runs_of(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _runs_of(rows: Int64Array) -> Int64Array:
     """Runs of the rows in the order in which they were handed in; a row that is there twice is in two runs."""
     starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
     ends = np.append(starts[1:], len(rows)) - 1
@@ -256,7 +257,7 @@ def body_of(node: Any, task: Any, forms: dict[str, tuple[Any, ...]] | Exception,
     collector.leave(failed=False)
 
 
-def _form(dataset: Any, buffer_bytes: int) -> tuple[int, np.dtype[Any], tuple[int, ...], int, int]:
+def _form(dataset: Any, buffer_bytes: int) -> tuple[int, AnyDtype, tuple[int, ...], int, int]:
     dtype, row = row_form(dataset)
     row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
     if row_bytes > buffer_bytes:

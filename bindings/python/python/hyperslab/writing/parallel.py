@@ -179,7 +179,7 @@ class WritePlan:
         durable: bool = True,
         checksums: bool = False,
         track_order: bool = False,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> None:
         """Plans a write.
 
@@ -318,7 +318,7 @@ class WritePlan:
         self._ends()
         return self._native.encode()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WritePlan.from_bytes, (bytes(self),)
 
     @property
@@ -331,7 +331,7 @@ class WritePlan:
         """The identifier of this write."""
         return self._native.id
 
-    def set_storage_options(self, storage_options: Mapping[str, Any]) -> None:
+    def set_storage_options(self, storage_options: Mapping[str, object]) -> None:
         """Sets the options of the store in this process, with the credentials that do not travel with the plan.
 
         Args:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from .. import _native, dtypes
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyDtype, Path
 from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
@@ -147,7 +147,7 @@ def _meaning(type: pa.DataType) -> dict[str, Any]:
     return {**attributes, "arrow_type": str(type)}
 
 
-def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
+def _fixed(array: pa.Array, dtype: AnyDtype) -> Any:
     """Values of fixed length as laid out in memory."""
     return np.frombuffer(array.buffers()[1], dtype, count=len(array), offset=array.offset * dtype.itemsize) if len(array) else np.empty(0, dtype)
 
@@ -204,7 +204,7 @@ def _records(file: File, path: str, columns: list[_Column], options: dict[str, A
     return _records_writer(columns, dtype, file.create_dataset(path, (0,), dtype, maxshape=(None,), **options))
 
 
-def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
+def _record_dtype(columns: list[_Column]) -> AnyDtype:
     fields: list[Any] = []
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
@@ -214,7 +214,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
     return np.dtype(fields)
 
 
-def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: Dataset) -> Any:
+def _records_writer(columns: list[_Column], dtype: AnyDtype, dataset: Dataset) -> Any:
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
         for column, array in zip(columns, batch.columns, strict=True):
@@ -330,7 +330,7 @@ def write_table(
     nulls: str = "error",
     overflow: str = "error",
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> int:
     """Writes Arrow data as HDF5.
 
