@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 
+from ..base.description import Description
 from ..base.type_aliases import AnyDtype
 from .. import _native
 from ..values import dtype_encoding, times
@@ -31,7 +32,7 @@ class Holder(Protocol):
 
     _file: _native.File
     _number: int
-    _about: dict[str, Any]
+    _about: Description
     _state: Any
     _own_name: str
 
@@ -163,7 +164,7 @@ class Backend(abc.ABC):
         """Whether it was closed."""
 
     @abc.abstractmethod
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         """Gives a new object what it shows: its file, its name and its description."""
 
     @abc.abstractmethod

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..base.type_aliases import AnyArray
@@ -58,7 +59,7 @@ class WrittenObject:
         return self._creating.objects
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Description:
         """The description of the object."""
         return self._creating.objects.describe(self._number, self.name)
 
@@ -221,7 +222,7 @@ class Creating(Backend):
     def closed(self) -> bool:
         return self._closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         node._state = WrittenObject(self, node._number, name)
 
     def changes(self, node: Named) -> Creating:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..sources.sessions import session as session_of
@@ -22,7 +23,7 @@ Result = TypeVar("Result")
 class EditedObject:
     """An object of a file that is edited, as it is after all changes so far."""
 
-    def __init__(self, editing: Editing, number: int, name: str, about: dict[str, Any] | None) -> None:
+    def __init__(self, editing: Editing, number: int, name: str, about: Description | None) -> None:
         view = editing.file
         self._editing, self._number, self._path = editing, number, name
         #: What was removed and renamed when this was made.
@@ -61,7 +62,7 @@ class EditedObject:
             return view
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Description:
         """The description of the object."""
         with self._editing.lock:
             view = self.file
@@ -145,7 +146,7 @@ class Editing(Backend):
     def closed(self) -> bool:
         return self._editor.closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         with self.lock:
             node._state = EditedObject(self, node._number, name, about)
 

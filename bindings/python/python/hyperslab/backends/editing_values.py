@@ -27,7 +27,7 @@ def put(changes: Changes, node: Any, encoded: Encoded) -> None:
     """
     about = node._about
     if None in (about.get("maxshape") or ()):
-        _lengthen(changes, node, tuple(about["shape"]))
+        _lengthen(changes, node, tuple(about["shape"] or ()))
     selected, datatype, data, parts = encoded.selected, encoded.datatype, encoded.data, encoded.parts
     size = int(datatype.size)
     is_box = encoded.is_box and encoded.steps is None
@@ -57,7 +57,7 @@ def _lengthen(changes: Changes, node: Any, shape: tuple[int, ...]) -> None:
     stored with fewer rows."""
     if node._file.format != "netcdf4":
         return
-    if tuple(changes.raw.describe(node._number, node.name)["shape"]) != shape:
+    if tuple(changes.raw.describe(node._number, node.name)["shape"] or ()) != shape:
         number = node._own_number()
         changes.make(lambda editor: editor.resize(number, list(shape)))
 
@@ -67,7 +67,7 @@ def _merged(node: Any, start: list[int], count: list[int], numbers: AnyArray | N
     size = raw.shape[1]
     box = np.empty((math.prod(count), size), np.uint8)
     node._file.read_into(node._number, [(at, n, 1) for at, n in zip(start, count, strict=True)], box.ctypes.data, box.nbytes)
-    chosen: Any = slice(None) if numbers is None else numbers
+    chosen: slice | AnyArray = slice(None) if numbers is None else numbers
     for offset, length in [(0, size)] if parts is None else parts:
         box[chosen, offset : offset + length] = raw[:, offset : offset + length]
     return box

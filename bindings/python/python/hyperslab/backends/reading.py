@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, NoReturn
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import READ_ONLY, ReadOnlyError
 from .backend import Backend, Holder, Named
@@ -32,7 +33,7 @@ class Reading(Backend):
     def closed(self) -> bool:
         return self._file.closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         node._file, node._own_name = self._file, name
         node._about = self._file.describe(node._number, name) if about is None else about
 

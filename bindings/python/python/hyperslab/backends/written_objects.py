@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..values import new_references
@@ -57,7 +58,7 @@ class WrittenObjects:
         self.declared: dict[int, tuple[str, ...]] = {}
         #: Paths and descriptions of objects by their numbers, until they change.
         self._paths: dict[int, str] = {}
-        self._described: dict[int, dict[str, Any]] = {}
+        self._described: dict[int, Description] = {}
 
     @property
     def root(self) -> int:
@@ -158,7 +159,7 @@ class WrittenObjects:
             if found.kind == "group":
                 yield from self._below(path, f"{above}{member.name}/", seen)
 
-    def describe(self, number: int, path: str) -> dict[str, Any]:
+    def describe(self, number: int, path: str) -> Description:
         """Describes an object, at a path where it is."""
         about = self._described.get(number)
         if about is None:

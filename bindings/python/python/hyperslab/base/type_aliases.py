@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, TypedDict
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     import pyarrow.dataset
 
 #: A path of a file or folder.
@@ -24,6 +26,16 @@ UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
+
+#: What numpy makes a dtype of.
+DtypeLike: TypeAlias = "npt.DTypeLike"
+#: A shape: one extent or several; of a largest shape `None` is an extent without limit.
+ShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
+MaxShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex | None]
+#: What indexes an array: an index, a slice, `...`, a list or array of indexes, a mask, the name of a field, or several in a tuple.
+Key: TypeAlias = "npt.ArrayLike | slice | EllipsisType | tuple[npt.ArrayLike | slice | EllipsisType, ...]"
+#: The part of a dataset that one task writes: the first element of each dimension, and how many.
+Region: TypeAlias = tuple[list[int], list[int]]
 
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 

@@ -13,7 +13,7 @@ from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..writing import parallel
 from ..writing.parallel import Task, WritePlan
-from .planning import KNOWN, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
+from .planning import KnownVariable, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
 from .writing import write_properties
 
 
@@ -32,7 +32,7 @@ class NetcdfPlan(Group, WritePlan):
             >>> plan = hs.NetcdfPlan("big.nc", writers=4)
         """
         WritePlan.__init__(self, path, mode, writers=writers, track_order=True, **options)
-        self._about_variables: dict[str, dict[str, Any]] | None = None
+        self._about_variables: dict[str, KnownVariable] | None = None
         self._begin(writers, dimensions_of(self.path) if mode == "a" else {})
         write_properties(self._writer)
 
@@ -52,7 +52,7 @@ class NetcdfPlan(Group, WritePlan):
         """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables", self.path)
 
-    def _sealed(self) -> dict[str, dict[str, Any]]:
+    def _sealed(self) -> dict[str, KnownVariable]:
         """Ends the definitions, and notes what tasks need to know; returns that."""
         if self._about_variables is None:
             self._contents.seal()
@@ -62,7 +62,9 @@ class NetcdfPlan(Group, WritePlan):
 
     def _decoded(self) -> None:
         about = json.loads(self._native.note)["netcdf"]
-        if not isinstance(about, dict) or not all(isinstance(variable, dict) and variable.keys() == KNOWN for variable in about.values()):
+        if not isinstance(about, dict) or not all(
+            isinstance(variable, dict) and variable.keys() == KnownVariable.__required_keys__ for variable in about.values()
+        ):
             raise ValueError("what a task knows of each variable")
         self._about_variables = about
         self._begin(None, {})
@@ -129,7 +131,7 @@ class NetcdfTask(Task):
 
     _backend_class = NetcdfTasking
 
-    def __init__(self, native: _native.Writer, number: int, plan: NetcdfPlan, about: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, native: _native.Writer, number: int, plan: NetcdfPlan, about: dict[str, KnownVariable]) -> None:
         super().__init__(native, number, plan)
         self._variables_about, self._opened = about, dict[str, Dataset]()
 

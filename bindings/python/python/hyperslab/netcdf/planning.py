@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..backends.plan_writer import PlanWriter
 from ..backends.tasking import Planning, Tasking, box, slices
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..files.file import open as open_file
+from ..objects.filters import Filter
 from ..objects.group import Group
 from ..values import dtype_encoding
 from ..values.dtype_encoding import extents, fill_of
@@ -21,6 +22,14 @@ from .times import TimeEncoding
 from .variables import Contents, Variable
 from .view import NetcdfView, storage_of
 from .writing import NetcdfRules
+
+
+class _StoredAs(TypedDict):
+    """How values of a variable are stored, for its definition in the plan and for that of its regions."""
+
+    chunks: list[int] | None
+    filters: list[Filter]
+    fill: tuple[bytes, list[bytes]] | None
 
 
 class PlannedView(NetcdfView):
@@ -63,7 +72,7 @@ class PlannedView(NetcdfView):
             heap: list[bytes] = []
             stored = dtype_encoding.filled(data, missing, datatype) if np.ma.is_masked(data) else dtype_encoding.stored(data, datatype, heap)
             value = np.broadcast_to(stored, stored.shape).tobytes(), heap
-        stored_as: dict[str, Any] = {"chunks": chunks, "filters": filters, "fill": fill_of(fill, datatype)}
+        stored_as: _StoredAs = {"chunks": chunks, "filters": filters, "fill": fill_of(fill, datatype)}
         definition = _native.DatasetDefinition(datatype, list(shape), maxshape=maxshape, committed=committed, **stored_as)
         self._writer.create_dataset("/" + path, definition, rows, value)
         if self.contents.writers is not None and not rows and data is None and shape and not dtype_encoding.uses_heap(datatype):
@@ -131,25 +140,37 @@ def dimensions_of(path: str) -> dict[str, int]:
     return found
 
 
-#: What a task knows of a variable.
-KNOWN = {"stored", "shape", "dims", "times", "type", "fill", "fill_is_known"}
+class KnownVariable(TypedDict):
+    """What a task knows of a variable."""
+
+    #: The path of its dataset.
+    stored: str
+    shape: list[int]
+    #: Names of its dimensions.
+    dims: list[str]
+    #: How dates are stored: units, calendar, dtype and fill value.
+    times: tuple[str, str | None, str, int | float] | None
+    #: The path of the type that the file defines.
+    type: str | None
+    fill: int | float | str | None
+    fill_is_known: bool
 
 
-def about_variable(variable: Variable) -> dict[str, Any]:
+def about_variable(variable: Variable) -> KnownVariable:
     fill = None if variable.fill is None else np.asarray(variable.fill).item()
     encoding = variable.encoding
     return {
         "stored": variable.path,
         "shape": list(variable.shape),
         "dims": list(variable.dims),
-        "times": None if encoding is None else [encoding.units, encoding.calendar, encoding.dtype.str, np.asarray(encoding.fill).item()],
+        "times": None if encoding is None else (encoding.units, encoding.calendar, encoding.dtype.str, np.asarray(encoding.fill).item()),
         "type": None if variable.type is None else variable.type.path,
         "fill": fill.decode("latin-1") if isinstance(fill, bytes) else fill if isinstance(fill, (int, float, str)) else None,
         "fill_is_known": variable.fill_is_known,
     }
 
 
-def known_variable(about: dict[str, Any], writer: Any, datatype: _native.Datatype) -> Variable:
+def known_variable(about: KnownVariable, writer: Any, datatype: _native.Datatype) -> Variable:
     """A variable of the plan, as a task knows it."""
     made = Variable(writer, about["stored"], datatype)
     made.dims, made.fill, made.fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]

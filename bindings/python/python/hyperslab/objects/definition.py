@@ -105,7 +105,7 @@ class Storage:
 
     maxshape: list[int | None] | None
     chunks: list[int] | None
-    filters: list[tuple[int, str | None, bool, list[int]]]
+    filters: list[filters.Filter]
 
 
 def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any) -> Storage:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
-#: Number, name, whether a chunk may skip it, and the parameters of a level.
+#: A filter of a dataset that is created: number, name, whether a chunk may skip it, and parameters.
+Filter: TypeAlias = tuple[int, str | None, bool, list[int]]
+#: Number, name, and whether a chunk may skip it.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True),
     "deflate": (1, None, True),
@@ -50,12 +52,10 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
     return name, given[0] if given and name != "lzf" else None
 
 
-def filters_of(
-    compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = ""
-) -> list[tuple[int, str | None, bool, list[int]]]:
+def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = "") -> list[Filter]:
     """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
     whether a chunk may skip it, and parameters."""
-    filters: list[tuple[int, str | None, bool, list[int]]] = []
+    filters: list[Filter] = []
     if scaleoffset is not None and scaleoffset is not False:
         filters.append((6, None, True, [_factor(scaleoffset, kind)]))
         if fletcher32 and kind == "float":

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ..base.description import Description
 from ..base.type_aliases import AnyArray, AnyDtype
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.errors import Error
@@ -47,7 +48,7 @@ class Dataset(Protocol):
     def name(self) -> str: ...
 
     _number: int
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def kind(self) -> str: ...

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..base.description import Description
 from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native, dtypes
 from ..base.errors import UnsupportedError
@@ -25,7 +26,7 @@ class _Dataset(Protocol):
 
     _file: _native.File
     _number: int
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def name(self) -> str: ...

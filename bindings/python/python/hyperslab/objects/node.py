@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..base.description import Description
 from .. import _native
 from ..backends.backend import Backend, Changes
 from ..backends.reading import Reading
@@ -27,14 +28,14 @@ class Node:
     #: What the backend keeps of an object of a file that changes.
     _state: Any
 
-    def __init__(self, backend: Backend, number: int, name: str, about: dict[str, Any] | None = None) -> None:
+    def __init__(self, backend: Backend, number: int, name: str, about: Description | None = None) -> None:
         self._backend, self._number = backend, number
         backend.hold(self, name, about)
 
     if TYPE_CHECKING:
         _own_name: str
         _file: _native.File
-        _about: dict[str, Any]
+        _about: Description
     else:
 
         @kept
@@ -134,7 +135,7 @@ class Node:
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._backend, self._number, self.name)
 
-    def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
+    def _object(self, file: _native.File, number: int, name: str, about: Description | None = None) -> Node:
         """The object with this number of a file: this one's, or that of an external link, which is only read."""
         # The core makes a Python object of the file for each answer. All objects of an opening share one: what was pickled is found
         # again as long as it lives (`reopening`).

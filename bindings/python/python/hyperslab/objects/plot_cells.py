@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..base.description import Description
 from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base.errors import InvalidInputError
@@ -25,7 +26,7 @@ class Dataset(Protocol):
     def name(self) -> str: ...
 
     _file: _native.File
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def shape(self) -> tuple[int, ...]: ...

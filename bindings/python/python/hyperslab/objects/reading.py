@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.description import Description
 from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base import nonstandard_numbers
@@ -15,12 +16,12 @@ from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, 
 from ..values import indexing_keys, references, tagged_dtypes
 
 
-def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> AnyArray:
+def values(reader: _native.DatasetReader, key: tuple[object, ...], file: _native.File, name: str, about: Description) -> AnyArray:
     """The values for a key without names of members, of the dataset called `name`."""
     try:
         found = reader.get_bytes(key)
         if found is None:
-            indexing_keys.select(key or (Ellipsis,), tuple(about["shape"]))  # words the error
+            indexing_keys.select(key or (Ellipsis,), tuple(about["shape"] or ()))  # words the error
             raise InternalError(f"the key {key!r} is not understood", file.path, name)
         raw, shape, heap = found
         return convert(raw, about["datatype"], shape, heap, file)
@@ -42,12 +43,13 @@ def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list
     return convert(raw, datatype, shape, heap, file)
 
 
-def reader(file: _native.File, number: int, about: dict[str, Any], dtype: AnyDtype) -> _native.DatasetReader | None:
+def reader(file: _native.File, number: int, about: Description, dtype: AnyDtype) -> _native.DatasetReader | None:
     """The native reader of a dataset with elements of `dtype`; `None` if it has none. It makes arrays itself of elements that need
     no more than a copy."""
     if about["shape"] is None:
         return None
-    datatype, inner = about["datatype"], []
+    datatype = about["datatype"]
+    inner: list[int] = []
     if datatype.class_name == "variable string":
         return _native.DatasetReader(file, number, dtype, [])
     while datatype.class_name == "array":

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..base.errors import InvalidInputError
 from ..values import conversion as value_conversion
 
