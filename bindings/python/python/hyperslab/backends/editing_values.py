@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,13 @@ from ..base.type_aliases import AnyArray
 from ..values import compounds, dtype_encoding, indexing_keys
 from ..values.encoded import Encoded
 from ..values.string_padding import pad
-from .backend import Changes
+from .backend import Changes, Holder
 
 #: Classes of datatypes whose elements are stored as numpy has them.
 _PLAIN = ("integer", "float", "enum")
 
 
-def put(changes: Changes, node: Any, encoded: Encoded) -> None:
+def put(changes: Changes, node: Holder, encoded: Encoded) -> None:
     """Writes values.
 
     Args:
@@ -52,7 +51,7 @@ def put(changes: Changes, node: Any, encoded: Encoded) -> None:
         _store(changes, node, start, count, _merged(node, start, count, piece.numbers, rows[piece.values].reshape(-1, size), parts).tobytes())
 
 
-def _lengthen(changes: Changes, node: Any, shape: tuple[int, ...]) -> None:
+def _lengthen(changes: Changes, node: Holder, shape: tuple[int, ...]) -> None:
     """Gives a dataset the shape that it shows. A netCDF variable shows its dimensions without limit as long as they are in the file, and may be
     stored with fewer rows."""
     if node._file.format != "netcdf4":
@@ -62,7 +61,7 @@ def _lengthen(changes: Changes, node: Any, shape: tuple[int, ...]) -> None:
         changes.make(lambda editor: editor.resize(number, list(shape)))
 
 
-def _merged(node: Any, start: list[int], count: list[int], numbers: AnyArray | None, raw: AnyArray, parts: compounds.Parts) -> AnyArray:
+def _merged(node: Holder, start: list[int], count: list[int], numbers: AnyArray | None, raw: AnyArray, parts: compounds.Parts) -> AnyArray:
     """The elements of a box as they are, with some of them, or parts of them, replaced."""
     size = raw.shape[1]
     box = np.empty((math.prod(count), size), np.uint8)
@@ -73,6 +72,6 @@ def _merged(node: Any, start: list[int], count: list[int], numbers: AnyArray | N
     return box
 
 
-def _store(changes: Changes, node: Any, start: list[int], count: list[int], data: bytes) -> None:
+def _store(changes: Changes, node: Holder, start: list[int], count: list[int], data: bytes) -> None:
     number = node._own_number()
     changes.make(lambda editor: editor.write(number, start, count, data))

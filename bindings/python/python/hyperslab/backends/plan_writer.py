@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import TypeAlias, Any, ClassVar, NamedTuple, NoReturn
 
 from ..base.description import Description
 from .. import _native
@@ -109,3 +109,7 @@ class PlanWriter:
         if name is None:
             definition = _native.DatasetDefinition(new_references.datatype_of("object"), shape)
             self.note(path, definition.describe())
+
+
+#: What defines the objects of a new file.
+AnyWriter: TypeAlias = _native.Writer | PlanWriter

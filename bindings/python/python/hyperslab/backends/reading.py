@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
 from ..base.description import Description
 from .. import _native
@@ -44,7 +45,7 @@ class Reading(Backend):
         file, number = self._file.reopen().find(name)
         return Reading(file), number
 
-    def reader(self, node: Any, make: Any) -> Any:
+    def reader(self, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> _native.DatasetReader | None:
         return make()
 
     def flush(self) -> None:

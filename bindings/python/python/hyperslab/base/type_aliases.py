@@ -27,13 +27,20 @@ Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
 
+#: The path of an object in a file, or the name of an attribute.
+Name: TypeAlias = str | bytes
 #: What numpy makes a dtype of.
 DtypeLike: TypeAlias = "npt.DTypeLike"
 #: A shape: one extent or several; of a largest shape `None` is an extent without limit.
 ShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
 MaxShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex | None]
-#: What indexes an array: an index, a slice, `...`, a list or array of indexes, a mask, the name of a field, or several in a tuple.
-Key: TypeAlias = "npt.ArrayLike | slice | EllipsisType | tuple[npt.ArrayLike | slice | EllipsisType, ...]"
+#: What indexes a dataset: an index, a slice, `...`, a list or array of indexes, a mask, the name of a field, several in a tuple, or a reference to a
+#: region. What it is, is seen when it is used.
+Key: TypeAlias = object
+#: What indexes an array of numpy.
+ArrayKey: TypeAlias = (
+    "SupportsIndex | slice | EllipsisType | Sequence[int] | AnyArray | tuple[SupportsIndex | slice | EllipsisType | Sequence[int] | AnyArray, ...]"
+)
 #: The part of a dataset that one task writes: the first element of each dimension, and how many.
 Region: TypeAlias = tuple[list[int], list[int]]
 
@@ -74,6 +81,26 @@ class FileOptions(OpenOptions, total=False):
     mode: str
     store: object
     timeout: float | None
+
+
+class CreateOptions(TypedDict, total=False):
+    """Options of `create_dataset` besides its name."""
+
+    shape: ShapeLike | None
+    dtype: object
+    data: object
+    chunks: ShapeLike | bool | None
+    maxshape: MaxShapeLike | bool | None
+    fillvalue: object
+    compression: str | int | None
+    compression_opts: object
+    shuffle: bool
+    fletcher32: bool
+    scaleoffset: int | bool | None
+    track_order: bool | None
+    fill_time: str | None
+    region: Key | None
+    rows: bool
 
 
 class ScanOptions(TypedDict, total=False):

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native, dtypes
 from ..base.errors import READ_ONLY, InvalidInputError, InvalidTypeError, ObjectNotFoundError, ReadOnlyError
-from ..base.type_aliases import AttributeValue
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
 from . import reading
@@ -95,7 +95,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
                 raise self._missing(text)
             return self._store.value(found)
 
-    def __setitem__(self, name: str | bytes, value: Any) -> None:
+    def __setitem__(self, name: str | bytes, value: object) -> None:
         self.create(name, value)
 
     def __delitem__(self, name: str | bytes) -> None:
@@ -115,7 +115,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
+    def create(self, name: str | bytes, data: object, shape: ShapeLike | None = None, dtype: DtypeLike | None = None) -> None:
         """Sets an attribute, or replaces it.
 
         Args:
@@ -139,7 +139,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             found = given
         self._store.set(attribute_name(name), found, datatype, raw, heap)
 
-    def modify(self, name: str | bytes, value: Any) -> None:
+    def modify(self, name: str | bytes, value: object) -> None:
         """Changes the value of an attribute, and keeps its dtype and shape. An attribute that does not exist is created.
 
         Args:
@@ -157,7 +157,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
         with self._store.lock:
             self._modify(attribute_name(name), value)
 
-    def _modify(self, name: str, value: Any) -> None:
+    def _modify(self, name: str, value: object) -> None:
         found = self._store.get(name)
         if found is None:
             self.create(name, value)
@@ -232,7 +232,7 @@ class ReadAttributes:
         self.check()
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """An attribute's value for people: text as text, one element as itself."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")

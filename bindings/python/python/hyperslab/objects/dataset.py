@@ -10,7 +10,7 @@ import numpy as np
 from .. import _native, dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
 from ..base.extras import LateModule
-from ..base.type_aliases import AnyArray, AnyDtype, Elements
+from ..base.type_aliases import AnyArray, AnyDtype, ArrayKey, DtypeLike, Elements, Key
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
@@ -152,14 +152,14 @@ class Dataset(DatasetChanges):
         for made in ("_reader", "_dtype", "_shape"):
             self.__dict__.pop(made, None)
 
-    def __getitem__(self, key: Any) -> Elements:
+    def __getitem__(self, key: Key) -> Elements:
         reader = self._reader
         if reader is not None and (values := reader.get(key)) is not None:
             return values
         with self._backend.lock:
             return self._selected(reader, self._current(key))
 
-    def _selected(self, reader: _native.DatasetReader | None, key: Any) -> Elements:
+    def _selected(self, reader: _native.DatasetReader | None, key: Key) -> Elements:
         """The values for a key that the native reader leaves to Python."""
         if reader is None:
             if key is None:
@@ -199,7 +199,7 @@ class Dataset(DatasetChanges):
             raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.name)
         return self.shape[0]
 
-    def astype(self, dtype: Any) -> ConvertedView | Dataset:
+    def astype(self, dtype: DtypeLike | None) -> ConvertedView | Dataset:
         """A view with values of another dtype: `d.astype("f8")[3:5]`.
 
         Args:
@@ -248,7 +248,7 @@ class Dataset(DatasetChanges):
         """
         return DecodedView(self)
 
-    def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
+    def iter_chunks(self, sel: Key | None = None) -> Iterator[tuple[slice, ...]]:
         """The parts of a region that lie in one chunk each: `for part in d.iter_chunks(): d[part]`.
 
         Args:
@@ -435,7 +435,7 @@ class Dataset(DatasetChanges):
             self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines, ax=ax
         )
 
-    def read_direct(self, out: AnyArray, source_sel: Any = None, dest_sel: Any = None) -> None:
+    def read_direct(self, out: AnyArray, source_sel: Key | None = None, dest_sel: ArrayKey | None = None) -> None:
         """Reads into an array, without a copy if the destination is contiguous and has the same dtype.
 
         Args:
@@ -452,7 +452,7 @@ class Dataset(DatasetChanges):
         with self._backend.lock:
             self._read_direct(out, source_sel, dest_sel)
 
-    def _read_direct(self, out: AnyArray, source_sel: Any, dest_sel: Any) -> None:
+    def _read_direct(self, out: AnyArray, source_sel: Key | None, dest_sel: ArrayKey | None) -> None:
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         if (
@@ -472,7 +472,7 @@ class Dataset(DatasetChanges):
         numbers = out.dtype.kind in "iuf" and self.dtype.kind in "iuf"
         out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+    def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
         values = self[...]

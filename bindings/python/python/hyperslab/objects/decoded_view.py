@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Key
 from ..base.errors import InvalidInputError
 from ..values.decoded_times import times_of
-from .value_views import View
+from .attributes import Attributes
+from .value_views import View, Viewed
 
 
 class DecodedView(View):
     """A dataset with decoded values: `d.decoded[3:5]`."""
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Viewed) -> None:
         self._rules = Rules(dataset)
         super().__init__(dataset, self._rules.dtype)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Elements:
         return self._rules.decoded(self._dataset[key])
 
 
@@ -30,7 +30,7 @@ class Rules:
         dtype: numpy's dtype of decoded values; times of a calendar that numpy lacks are objects of cftime.
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Viewed) -> None:
         self._name, self._file = dataset.name, dataset.file.filename
         self._stored = np.dtype(dataset.dtype).newbyteorder("=")
         if self._stored.kind not in "iuf" or (self._stored.metadata or {}).get("enum"):
@@ -58,7 +58,7 @@ class Rules:
             self._number = self._kind
         self.dtype = self._number if self._time is None else self._time.dtype
 
-    def _factor(self, attrs: Any, key: str) -> Any:
+    def _factor(self, attrs: Attributes, key: str) -> AttributeValue:
         if key not in attrs:
             return None
         value = np.ravel(attrs[key])
@@ -66,11 +66,11 @@ class Rules:
             raise InvalidInputError(f"its attribute {key} is {attrs[key]!r}, not a number", self._file, self._name)
         return value[0]
 
-    def _is_fill(self, value: Any) -> bool:
+    def _is_fill(self, value: AttributeValue) -> bool:
         given = np.ravel(value)
         return bool(given.size) and given.dtype.kind in "iuf" and not np.isnan(given.astype("f8")).all()
 
-    def _fill(self, value: Any) -> AnyArray:
+    def _fill(self, value: AttributeValue) -> AnyArray:
         """Numbers that mean a missing value, as they are stored; those that the stored type lacks match nothing."""
         given = np.ravel(value)
         if given.dtype.kind not in "iuf":
@@ -97,7 +97,7 @@ class Rules:
         # Whole factors would make whole numbers, which have no NaN.
         return scale if scale.kind == "f" else np.dtype("f8")
 
-    def decoded(self, values: Any) -> Any:
+    def decoded(self, values: Elements) -> Elements:
         """Stored values as decoded ones."""
         if not self._decodes:
             return values
@@ -124,5 +124,5 @@ def _promoted(dtype: AnyDtype) -> AnyDtype:
     return np.dtype("f4") if dtype.itemsize <= 2 else np.dtype("f8")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""

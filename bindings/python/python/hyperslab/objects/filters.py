@@ -52,7 +52,9 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
     return name, given[0] if given and name != "lzf" else None
 
 
-def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = "") -> list[Filter]:
+def filters_of(
+    compression: str | int | None, level: object, shuffle: bool, fletcher32: bool, scaleoffset: int | bool | None = None, kind: str = ""
+) -> list[Filter]:
     """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
     whether a chunk may skip it, and parameters."""
     filters: list[Filter] = []
@@ -68,6 +70,7 @@ def filters_of(compression: Any, level: Any, shuffle: bool, fletcher32: bool, sc
         if compression in _READ_ONLY.values():
             raise UnsupportedError(f"{compression} {_INSTEAD}")
         check_choice("compression", compression, _COMPRESSIONS, UnsupportedError)
+        compression = str(compression)
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
@@ -97,7 +100,7 @@ def check_filters(options: Mapping[str, Any]) -> None:
     filters_of(options.get("compression"), options.get("compression_opts"), bool(options.get("shuffle")), bool(options.get("fletcher32")))
 
 
-def _factor(scaleoffset: Any, kind: str) -> int:
+def _factor(scaleoffset: int | bool | None, kind: str) -> int:
     """The number of bits of integers, 0 is as many as needed, or the number of decimal places of floats."""
     if kind not in ("integer", "float"):
         raise InvalidTypeError("scaleoffset is for integers and floats")
@@ -121,7 +124,7 @@ def _szip(options: Any) -> list[int]:
         raise InvalidInputError(f"compression_opts={options!r}: szip takes ('nn', 8): nn or ec, and an even number of pixels from 2 to 32") from None
 
 
-def _level(compression: str, level: Any) -> int:
+def _level(compression: str, level: object) -> int:
     """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
     if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
         raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import Name
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding
 from .copying import CopyOptions, copy_object
@@ -30,7 +31,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         def _absolute(self, path: str) -> str: ...
         def _names(self) -> list[str]: ...
 
-    def __setitem__(self, name: Any, value: Any) -> None:
+    def __setitem__(self, name: Name, value: object) -> None:
         """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""
         value, path = as_ours(value), self._below(name)
         make = self._changes.make
@@ -53,7 +54,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         else:
             self.create_dataset(name, data=value)
 
-    def __delitem__(self, name: Any) -> None:
+    def __delitem__(self, name: Name) -> None:
         """Removes a name. An object without another name is removed, and its space is used again after the next commit."""
         self._changes.remove(self._below(name))
 
@@ -77,7 +78,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         self,
         source: Any,
         dest: Any,
-        name: Any = None,
+        name: Name | None = None,
         shallow: bool = False,
         expand_soft: bool = False,
         expand_external: bool = False,
@@ -130,7 +131,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             for name in list(self._names()):
                 del self[name]
 
-    def pop(self, name: Any, default: Any = _MISSING) -> Any:
+    def pop(self, name: Name, default: Any = _MISSING) -> Any:
         """Removes a name and returns the values of its dataset, because the object itself is gone.
 
         Args:
@@ -173,7 +174,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 return name, self.pop(name)
         raise ObjectNotFoundError("the group is empty", self._changes.path, self.name)
 
-    def setdefault(self, name: Any, default: Any = None) -> Any:
+    def setdefault(self, name: Name, default: Any = None) -> Any:
         """The member of this name; if there is none, it becomes `default`.
 
         Args:
@@ -191,7 +192,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 self[name] = default
             return self[name]
 
-    def update(self, other: Any = (), **more: Any) -> None:
+    def update(self, other: Any = (), **more: object) -> None:
         """Creates members from the items of a mapping or of pairs.
 
         Args:
@@ -205,7 +206,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             for name, value in [*dict(other).items(), *more.items()]:
                 self[name] = value
 
-    def _below(self, name: Any) -> str:
+    def _below(self, name: Name) -> str:
         """The absolute path of a member that is changed."""
         with self._changes.lock:
             self._own_number()

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype, Key
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.errors import Error
 from . import tree
@@ -77,7 +77,7 @@ class Dataset(Protocol):
     def _summary(self) -> list[str]: ...
     def _parts(self) -> int: ...
     def _entries(self) -> Iterator[tree.Entry]: ...
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Key) -> Any: ...
 
 
 class _Budget:
@@ -331,7 +331,7 @@ def _records(values: AnyArray, count: int) -> str:
     return fold("<b>first values</b>", grid([*names, *(["…"] if more else [])], rows, numbers=numbers), opened=True)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, np.datetime64):
         return str(value.astype("M8[s]")).removesuffix("T00:00:00").replace("T", " ")
     if isinstance(value, (np.floating, float)):

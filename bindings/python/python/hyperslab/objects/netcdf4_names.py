@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import DtypeLike, ShapeLike
 from ..base.errors import UnsupportedError
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
@@ -20,7 +21,7 @@ class AttributeNames:
         @property
         def attrs(self) -> Any: ...
 
-    def setncattr(self, name: str, value: Any) -> None:
+    def setncattr(self, name: str, value: object) -> None:
         """Sets an attribute, as in netCDF4-python.
 
         Args:
@@ -51,10 +52,10 @@ class Netcdf4Names(AttributeNames):
         # Of the group that has these names.
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
-        def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any: ...
-        def create_compound_type(self, name: str, dtype: Any) -> NetcdfType: ...
-        def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType: ...
-        def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType: ...
+        def create_variable(self, name: str, dims: Any = (), dtype: DtypeLike | None = None, data: object = None, **options: Any) -> Any: ...
+        def create_compound_type(self, name: str, dtype: DtypeLike | None) -> NetcdfType: ...
+        def create_enum_type(self, name: str, dtype: DtypeLike | None, members: Mapping[str, int]) -> NetcdfType: ...
+        def create_vlen_type(self, name: str, dtype: DtypeLike | None) -> NetcdfType: ...
 
     def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
         """`create_dimension` by netCDF4-python's name; there, a size of 0 means unlimited, too.
@@ -84,16 +85,16 @@ class Netcdf4Names(AttributeNames):
         varname: str,
         datatype: Any,
         dimensions: Any = (),
-        compression: Any = None,
+        compression: str | int | None = None,
         zlib: bool = False,
         complevel: int = 4,
         shuffle: bool = True,
         fletcher32: bool = False,
         contiguous: bool = False,
-        chunksizes: Any = None,
+        chunksizes: ShapeLike | bool | None = None,
         endian: str = "native",
-        fill_value: Any = None,
-        **unsupported: Any,
+        fill_value: object = None,
+        **unsupported: object,
     ) -> Any:
         """`create_variable` with netCDF4-python's names and defaults.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..base.type_aliases import DtypeLike
 from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
 from .dataset import Dataset
@@ -87,11 +88,11 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
         self,
         name: str,
         dims: Sequence[str] = (),
-        dtype: Any = None,
-        data: Any = None,
+        dtype: DtypeLike | None = None,
+        data: object = None,
         *,
-        fill_value: Any = None,
-        attrs: Mapping[str, Any] | None = None,
+        fill_value: object = None,
+        attrs: Mapping[str, object] | None = None,
         units: str | None = None,
         calendar: str | None = None,
         bounds: Any = None,
@@ -141,7 +142,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             dataset: Dataset = netcdf.dataset(made)
             return dataset
 
-    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Dataset:
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: object) -> Dataset:
         """Creates a grid mapping (CF 5.6): a variable without dimensions whose attributes are the parameters of a projection.
 
         Args:

@@ -144,7 +144,7 @@ class Node:
         found: Node = self._class_of(about["kind"])(backend, number, name, about)
         return found
 
-    def _current(self, value: Any) -> Any:
+    def _current(self, value: object) -> Any:
         """A reference of this file as the file is now; other values as they are."""
         if self._backend.is_fixed or not isinstance(value, Reference) or value._file.path != self._backend.path:
             return value
@@ -167,7 +167,7 @@ class Node:
             self._backend, self._number = found
             self._backend.hold(self, name, None)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: object) -> None:
         raise InvalidTypeError(f"a {self.kind} has no items that can be set", self._changes.path, self.name)
 
     def __delitem__(self, key: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype
+from ..base.type_aliases import AnyArray, AnyDtype, Key
 from .. import _native
 from ..base.errors import InvalidInputError
 from .attributes import Attributes
@@ -51,7 +51,7 @@ class Dataset(Protocol):
     @property
     def parent(self) -> Any: ...
 
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Key) -> Any: ...
 
 
 class Extremes(NamedTuple):
