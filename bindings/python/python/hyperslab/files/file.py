@@ -139,7 +139,7 @@ class File(Group):
         batch_rows: int = 65536,
         limit: int | None = None,
         omitted: str = "warn",
-        variables: Mapping[str, Any] | None = None,
+        variables: Mapping[str, object] | None = None,
         model: str | None = None,
         nonconforming: str = "error",
     ) -> Table:

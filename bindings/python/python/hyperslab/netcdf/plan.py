@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from ..base.type_aliases import Key, Path
 from .. import _native
 from ..backends.plan_writer import PlanWriter
 from ..backends.tasking import box
@@ -21,7 +23,7 @@ class NetcdfPlan(Group, WritePlan):
     """A parallel write of one netCDF-4 file. The plan defines dimensions, variables, groups, types and attributes, as
     `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
-    def __init__(self, path: Any, mode: str = "x", *, writers: int | None = None, **options: Any) -> None:
+    def __init__(self, path: Path, mode: str = "x", *, writers: int | None = None, **options: Any) -> None:
         """Plans a write. Values of variables that are created with `data` are part of the plan.
 
         Args:
@@ -48,7 +50,7 @@ class NetcdfPlan(Group, WritePlan):
         """The file that readers will open."""
         return self._native.path
 
-    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
+    def create_dataset(self, *_: object, **__: object) -> NoReturn:
         """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables", self.path)
 
@@ -104,7 +106,7 @@ class NetcdfPlan(Group, WritePlan):
         about = self._sealed()
         return NetcdfTask(self._native.task(number, threads), number, self, about)
 
-    def commit(self, fragments: Any) -> parallel.Committed:
+    def commit(self, fragments: Iterable[bytes]) -> parallel.Committed:
         """Publishes what the tasks wrote, as `WritePlan.commit`.
 
         Args:
@@ -135,7 +137,7 @@ class NetcdfTask(Task):
         super().__init__(native, number, plan)
         self._variables_about, self._opened = about, dict[str, Dataset]()
 
-    def variable(self, path: str, region: Any = None) -> Dataset:
+    def variable(self, path: str, region: Key | None = None) -> Dataset:
         """A variable of the plan, for writing.
 
         Args:
@@ -183,7 +185,7 @@ class NetcdfTask(Task):
         """
         return self.variable(path)
 
-    def write(self, path: str, values: Any) -> None:
+    def write(self, path: str, values: object) -> None:
         """Writes this task's part of a variable: its region, or its own rows.
 
         Args:

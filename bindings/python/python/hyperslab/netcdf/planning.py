@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn, TypedDict
+from typing import NoReturn, TypedDict
 
 import numpy as np
 
+from ..backends.backend import Creation
+from ..base.type_aliases import DtypeLike, Elements
 from .. import _native
-from ..backends.plan_writer import PlanWriter
+from ..backends.plan_writer import AnyWriter, PlanWriter
 from ..backends.tasking import Planning, Tasking, box, slices
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..files.file import open as open_file
@@ -20,7 +22,7 @@ from ..values.netcdf_types import NetcdfType
 from .dimension_scales import join
 from .times import TimeEncoding
 from .variables import Contents, Variable
-from .view import NetcdfView, storage_of
+from .view import NetcdfView, Options, storage_of
 from .writing import NetcdfRules
 
 
@@ -36,6 +38,7 @@ class PlannedView(NetcdfView):
     """What netCDF sees of a group of a plan."""
 
     contents: PlannedContents
+    _writer: PlanWriter
 
     def _place(self, path: str, what: str) -> str:
         self._writer.check()
@@ -51,7 +54,15 @@ class PlannedView(NetcdfView):
         return None if count is None else [slices(self.contents.native.region(self.variables[name].path, task)) for task in range(count)]
 
     def _new_variable(
-        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        sizes: tuple[int | None, ...],
+        given: DtypeLike | NetcdfType,
+        fill: Elements,
+        options: Options,
+        data: Elements,
+        missing: Elements,
     ) -> Variable:
         """Defines a variable, with all of its values if they are given. Without, tasks write it: rows of their own along a
         first dimension without limit, else regions. `shape=` is the extent of a variable over dimensions without limit that
@@ -82,7 +93,7 @@ class PlannedView(NetcdfView):
             raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows")
         return Variable(self._writer, "/" + path, datatype)
 
-    def _fill_variable(self, made: Variable, data: Any) -> None:
+    def _fill_variable(self, made: Variable, data: Elements) -> None:
         """The plan has the values already."""
 
 
@@ -108,7 +119,7 @@ class PlannedContents(Contents):
 class NetcdfPlanning(NetcdfRules, Planning):
     """A plan of a netCDF file."""
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> NoReturn:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> NoReturn:
         """Refused: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables", self.path, path)
 
@@ -116,7 +127,7 @@ class NetcdfPlanning(NetcdfRules, Planning):
 class NetcdfTasking(NetcdfRules, Tasking):
     """A task of a plan of a netCDF file."""
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> NoReturn:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> NoReturn:
         """Refused: the plan defines the variables."""
         raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable", self.path, path)
 
@@ -127,12 +138,12 @@ def dimensions_of(path: str) -> dict[str, int]:
     if not os.path.exists(path):
         return found
 
-    def look(group: Any) -> None:
+    def look(group: Group) -> None:
         for name in group:
             member = group[name]
             if "CLASS" in member.attrs and "_Netcdf4Dimid" in member.attrs:
                 found[member.name.strip("/")] = int(member.attrs["_Netcdf4Dimid"])
-            elif hasattr(member, "keys"):
+            elif isinstance(member, Group):
                 look(member)
 
     with open_file(path, format="hdf5") as file:
@@ -170,7 +181,7 @@ def about_variable(variable: Variable) -> KnownVariable:
     }
 
 
-def known_variable(about: KnownVariable, writer: Any, datatype: _native.Datatype) -> Variable:
+def known_variable(about: KnownVariable, writer: AnyWriter, datatype: _native.Datatype) -> Variable:
     """A variable of the plan, as a task knows it."""
     made = Variable(writer, about["stored"], datatype)
     made.dims, made.fill, made.fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]

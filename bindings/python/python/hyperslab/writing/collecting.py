@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
@@ -88,7 +87,7 @@ class Collector:
         self._failure: BaseException | None = None
         self._closed = False
 
-    def write(self, first: int, values: Any) -> None:
+    def write(self, first: int, values: object) -> None:
         """Hands in rows. Any thread may call it.
 
         Args:

@@ -88,7 +88,7 @@ def create(
     fs_page_size: int | None = None,
     libver: str | Sequence[str] | None = None,
     storage_options: Mapping[str, object] | None = None,
-    **more: Any,
+    **more: object,
 ) -> File:
     """Creates an HDF5 file.
 

@@ -95,7 +95,7 @@ class NodeCollector:
         self._is_over = False
         self._has_failed = False
 
-    def write(self, name: str, first: int, values: Any) -> None:
+    def write(self, name: str, first: int, values: object) -> None:
         """Hands in rows. The processes need not call it equally often, but it may wait for the others.
 
         Args:

@@ -18,7 +18,7 @@ from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
 from ..base.errors import Error, InvalidInputError, InvalidTypeError, OmittedColumnsWarning
 from ..base.extras import late
-from ..base.type_aliases import Path
+from ..base.type_aliases import DtypeLike, Path, ShapeLike
 from ..objects.attributes import Attributes
 from ..objects.dataset import Dataset
 from ..objects.filters import filters_of
@@ -110,7 +110,7 @@ class Task(Group):
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return slices(box)
 
-    def write(self, path: str, values: Any) -> None:
+    def write(self, path: str, values: object) -> None:
         """Writes this task's region of a dataset of the plan.
 
         Args:
@@ -204,14 +204,14 @@ class WritePlan:
     def create_dataset(
         self,
         path: str,
-        shape: Any,
-        dtype: Any = "f4",
+        shape: ShapeLike | None,
+        dtype: DtypeLike | None = "f4",
         *,
         regions: Iterable[Any] | None = None,
-        chunks: Any = None,
-        fillvalue: Any = None,
-        compression: Any = None,
-        compression_opts: Any = None,
+        chunks: ShapeLike | bool | None = None,
+        fillvalue: object = None,
+        compression: str | int | None = None,
+        compression_opts: object = None,
         shuffle: bool = False,
         fletcher32: bool = False,
         fill_time: str | None = None,
