@@ -75,19 +75,22 @@ class OpenOptions(TypedDict, total=False):
     storage_options: Mapping[str, object] | None
 
 
-class FileOptions(OpenOptions, total=False):
-    """All options of `hyperslab.open`."""
+class ChangeOptions(OpenOptions, total=False):
+    """Options of `hyperslab.open` besides the mode."""
 
-    mode: str
     store: object
     timeout: float | None
 
 
-class CreateOptions(TypedDict, total=False):
-    """Options of `create_dataset` besides its name."""
+class FileOptions(ChangeOptions, total=False):
+    """All options of `hyperslab.open`."""
 
-    shape: ShapeLike | None
-    dtype: object
+    mode: str
+
+
+class StorageOptions(TypedDict, total=False):
+    """Options of `create_dataset` besides name, shape and dtype."""
+
     data: object
     chunks: ShapeLike | bool | None
     maxshape: MaxShapeLike | bool | None
@@ -101,6 +104,13 @@ class CreateOptions(TypedDict, total=False):
     fill_time: str | None
     region: Key | None
     rows: bool
+
+
+class CreateOptions(StorageOptions, total=False):
+    """Options of `create_dataset` besides the name."""
+
+    shape: ShapeLike | None
+    dtype: DtypeLike | None
 
 
 class ScanOptions(TypedDict, total=False):

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..base.type_aliases import Condition, JsonObject
 from .. import _native
 from ..base.errors import InternalError, InvalidInputError
 from ..tables.table import Table
@@ -113,7 +114,7 @@ class ModelView:
         return found
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """What the file says of itself beyond tables and arrays: settings, descriptions and units; of several files those that are equal in all.
 
         Empty for models without such facts.
@@ -137,7 +138,7 @@ class ModelView:
         """
         return model_contents.contents(self)
 
-    def table(self, name: str, where: Any = None, **options: Any) -> Table:
+    def table(self, name: str, where: Condition | None = None, **options: Any) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class AttributeStore(Protocol):
     def get(self, name: str) -> _native.AttributeValue | None:
         """An attribute as it is stored."""
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> AttributeValue:
         """The value of a stored attribute."""
 
     def heap(self) -> list[bytes]:
@@ -87,7 +87,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             self._kept = names
         return names
 
-    def __getitem__(self, name: str | bytes) -> Any:
+    def __getitem__(self, name: str | bytes) -> AttributeValue:
         text = attribute_name(name)
         with self._store.lock:
             found = self._store.get(text)
@@ -219,7 +219,7 @@ class ReadAttributes:
     def get(self, name: str) -> _native.AttributeValue | None:
         return self._file.attribute(self._number, name)
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> AttributeValue:
         return value_of(found, self._file)
 
     def heap(self) -> list[bytes]:

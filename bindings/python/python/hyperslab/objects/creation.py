@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..base.type_aliases import DtypeLike, MaxShapeLike, Name, ShapeLike
+from ..base.type_aliases import CreateOptions, DtypeLike, MaxShapeLike, Name, ShapeLike, StorageOptions
 from .. import _native
 from ..backends.backend import Notes, TaskOptions
 from ..base.errors import InvalidTypeError, UnsupportedError
@@ -17,6 +17,9 @@ from .dataset import Dataset
 from .datatype import Datatype
 from .node import Node
 from .virtual_layouts import VirtualLayout
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Creation(Node):
@@ -115,7 +118,7 @@ class Creation(Node):
                 raise
             return made
 
-    def require_dataset(self, name: Name, shape: ShapeLike | None, dtype: DtypeLike, exact: bool = False, **options: Any) -> Dataset:
+    def require_dataset(self, name: Name, shape: ShapeLike | None, dtype: DtypeLike, exact: bool = False, **options: Unpack[StorageOptions]) -> Dataset:
         """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
         with `exact` the same dtype.
 
@@ -144,7 +147,7 @@ class Creation(Node):
             definition.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 
-    def create_dataset_like(self, name: Name, other: Any, **options: Any) -> Dataset:
+    def create_dataset_like(self, name: Name, other: Any, **options: Unpack[CreateOptions]) -> Dataset:
         """Creates a dataset with the shape, dtype and storage of another; `options` override them.
 
         Args:

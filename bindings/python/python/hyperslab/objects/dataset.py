@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import dask.array
     import pyarrow as pa
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 else:
     pa = LateModule("pyarrow")
@@ -135,7 +136,7 @@ class Dataset(DatasetChanges):
     def __len__(self) -> int:
         return self.len()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Elements]:
         if not self.shape:
             raise InvalidTypeError("a scalar dataset cannot be iterated over", self._file.path, self.name)
         return (self[i] for i in range(self.shape[0]))
@@ -293,7 +294,7 @@ class Dataset(DatasetChanges):
         self._check_text()
         return TextView(self, encoding, errors)
 
-    def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
+    def to_dask(self, chunks: object = "auto") -> dask.array.Array:
         """Makes an array of Dask that reads the dataset block by block. Needs Dask (`pip install 'hyperslab[dask]'`).
 
         Args:
@@ -371,7 +372,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,
@@ -389,7 +390,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,
@@ -406,7 +407,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyDtype, DtypeLike, MaxShapeLike, ShapeLike
+from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
 from ..values.empty import Empty
 from . import filters
+from .dataset import Dataset
 from .datatype import Datatype
 
 #: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
@@ -27,7 +28,7 @@ _UNSUPPORTED = {
 }
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: dict[str, object]) -> dict[str, object]:
     """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
@@ -129,7 +130,7 @@ def storage(
     return Storage(largest, chosen, found)
 
 
-def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
+def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
     """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given. `heap` takes what it points at."""
     if isinstance(fillvalue, StoredFill):
         return fillvalue.value, (fillvalue.stored, [])
@@ -189,7 +190,7 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
     )
 
 
-def check_required(found: Any, shape: ShapeLike | None, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
+def check_required(found: Dataset, shape: ShapeLike | None, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
     """Checks that a dataset which `require_dataset` has found is the one that was asked for.
 
     Raises:
@@ -210,7 +211,7 @@ def _halved(shape: tuple[int, ...], size: int) -> list[int]:
     return chunks
 
 
-def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
+def like(other: Any, options: CreateOptions) -> dict[str, Any]:
     """The options that create a dataset like `other`, which may be from h5py, overridden by `options`."""
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):

@@ -69,9 +69,9 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
     def get(self, path: str | bytes | Reference, default: Default) -> Member | Default: ...
 
     @overload
-    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any: ...
+    def get(self, path: str | bytes | Reference, default: object = None, getclass: bool = False, getlink: bool = False) -> Any: ...
 
-    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
+    def get(self, path: str | bytes | Reference, default: object = None, getclass: bool = False, getlink: bool = False) -> Any:
         """The member at a path, its class, or its link; `default` if there is none.
 
         Args:

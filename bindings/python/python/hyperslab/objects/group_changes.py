@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import Name
+from ..base.type_aliases import Elements, Name
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding
 from .copying import CopyOptions, copy_object
@@ -18,7 +19,7 @@ from .netcdf_definitions import NetcdfDefinitions
 from .node import Node
 from .paths import normal, path_text
 
-_MISSING: Any = object()
+_MISSING = object()
 
 
 class GroupChanges(Creation, NetcdfDefinitions):
@@ -58,7 +59,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         """Removes a name. An object without another name is removed, and its space is used again after the next commit."""
         self._changes.remove(self._below(name))
 
-    def move(self, source: Any, dest: Any) -> None:
+    def move(self, source: Name, dest: Name) -> None:
         """Renames an object, and creates the groups above the new name.
 
         Args:
@@ -76,8 +77,8 @@ class GroupChanges(Creation, NetcdfDefinitions):
 
     def copy(
         self,
-        source: Any,
-        dest: Any,
+        source: Node | Name,
+        dest: Node | Name,
         name: Name | None = None,
         shallow: bool = False,
         expand_soft: bool = False,
@@ -131,7 +132,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             for name in list(self._names()):
                 del self[name]
 
-    def pop(self, name: Name, default: Any = _MISSING) -> Any:
+    def pop(self, name: Name, default: object = _MISSING) -> Elements:
         """Removes a name and returns the values of its dataset, because the object itself is gone.
 
         Args:
@@ -157,7 +158,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             del self[name]
             return value
 
-    def popitem(self) -> tuple[str, Any]:
+    def popitem(self) -> tuple[str, Elements]:
         """Removes the first name; returns it and the values of its dataset.
 
         Returns:
@@ -174,7 +175,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 return name, self.pop(name)
         raise ObjectNotFoundError("the group is empty", self._changes.path, self.name)
 
-    def setdefault(self, name: Name, default: Any = None) -> Any:
+    def setdefault(self, name: Name, default: object = None) -> Any:
         """The member of this name; if there is none, it becomes `default`.
 
         Args:
@@ -192,7 +193,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 self[name] = default
             return self[name]
 
-    def update(self, other: Any = (), **more: object) -> None:
+    def update(self, other: Mapping[str, object] | Iterable[tuple[str, object]] = (), **more: object) -> None:
         """Creates members from the items of a mapping or of pairs.
 
         Args:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype, Key
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.errors import Error
 from . import tree
@@ -77,7 +77,7 @@ class Dataset(Protocol):
     def _summary(self) -> list[str]: ...
     def _parts(self) -> int: ...
     def _entries(self) -> Iterator[tree.Entry]: ...
-    def __getitem__(self, key: Key) -> Any: ...
+    def __getitem__(self, key: Key) -> Elements: ...
 
 
 class _Budget:
@@ -243,21 +243,21 @@ def _ends(dataset: Any) -> str:
         return ""
 
 
-def _meaning(node: Any) -> str:
+def _meaning(node: tree.Shown) -> str:
     """`long_name [units]`, as far as a dataset has them."""
     units = _units(node)
     return f"{_long_name(node)} {f'[{units}]' if units else ''}".strip()
 
 
-def _long_name(node: Any) -> str:
+def _long_name(node: tree.Shown) -> str:
     return _attribute(node, "long_name", "standard_name")
 
 
-def _units(node: Any) -> str:
+def _units(node: tree.Shown) -> str:
     return _attribute(node, "units")
 
 
-def _attribute(node: Any, *names: str) -> str:
+def _attribute(node: tree.Shown, *names: str) -> str:
     """The first of these attributes that an object has, in one line."""
     try:
         attributes = node.attrs

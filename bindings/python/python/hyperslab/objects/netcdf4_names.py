@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import DtypeLike, ShapeLike
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike
 from ..base.errors import UnsupportedError
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
@@ -19,7 +19,7 @@ class AttributeNames:
     if TYPE_CHECKING:
         # Of the object that has these names.
         @property
-        def attrs(self) -> Any: ...
+        def attrs(self) -> MutableMapping[str, AttributeValue]: ...
 
     def setncattr(self, name: str, value: object) -> None:
         """Sets an attribute, as in netCDF4-python.
@@ -33,7 +33,7 @@ class AttributeNames:
         """
         self.attrs[name] = value
 
-    def setncatts(self, values: Mapping[str, Any]) -> None:
+    def setncatts(self, values: Mapping[str, AttributeValue]) -> None:
         """Sets attributes, as in netCDF4-python.
 
         Args:
@@ -52,7 +52,7 @@ class Netcdf4Names(AttributeNames):
         # Of the group that has these names.
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
-        def create_variable(self, name: str, dims: Any = (), dtype: DtypeLike | None = None, data: object = None, **options: Any) -> Any: ...
+        def create_variable(self, name: str, dims: Sequence[str] = (), dtype: DtypeLike | None = None, data: object = None, **options: Any) -> Any: ...
         def create_compound_type(self, name: str, dtype: DtypeLike | None) -> NetcdfType: ...
         def create_enum_type(self, name: str, dtype: DtypeLike | None, members: Mapping[str, int]) -> NetcdfType: ...
         def create_vlen_type(self, name: str, dtype: DtypeLike | None) -> NetcdfType: ...
@@ -84,7 +84,7 @@ class Netcdf4Names(AttributeNames):
         self,
         varname: str,
         datatype: Any,
-        dimensions: Any = (),
+        dimensions: str | NetcdfDimension | Sequence[str | NetcdfDimension] = (),
         compression: str | int | None = None,
         zlib: bool = False,
         complevel: int = 4,
@@ -134,7 +134,7 @@ class Netcdf4Names(AttributeNames):
             **packed,
         )
 
-    def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+    def createCompoundType(self, datatype: DtypeLike, datatype_name: str) -> NetcdfType:
         """`create_compound_type` by netCDF4-python's name.
 
         Args:
@@ -146,7 +146,7 @@ class Netcdf4Names(AttributeNames):
         """
         return self.create_compound_type(datatype_name, datatype)
 
-    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
+    def createEnumType(self, datatype: DtypeLike, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
         """`create_enum_type` by netCDF4-python's name.
 
         Args:
@@ -159,7 +159,7 @@ class Netcdf4Names(AttributeNames):
         """
         return self.create_enum_type(datatype_name, datatype, enum_dict)
 
-    def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+    def createVLType(self, datatype: DtypeLike, datatype_name: str) -> NetcdfType:
         """`create_vlen_type` by netCDF4-python's name.
 
         Args:

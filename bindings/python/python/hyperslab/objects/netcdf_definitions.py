@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..base.type_aliases import DtypeLike
+from ..base.type_aliases import AttributeValue, DtypeLike
 from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
 from .dataset import Dataset
@@ -92,12 +92,12 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
         data: object = None,
         *,
         fill_value: object = None,
-        attrs: Mapping[str, object] | None = None,
+        attrs: Mapping[str, AttributeValue] | None = None,
         units: str | None = None,
         calendar: str | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         coordinates: str | Sequence[str] | None = None,
-        cell_methods: Any = None,
+        cell_methods: str | Iterable[object] | None = None,
         grid_mapping: str | None = None,
         **options: Any,
     ) -> Dataset:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from ..base.description import Description
 from .. import _native
-from ..backends.backend import Backend, Changes
+from ..backends.backend import Backend, Changes, State
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
@@ -19,6 +19,8 @@ from .kept import kept
 from .node_attributes import NodeAttributes
 from .region_references import NewRegions, RegionReferences
 
+Value = TypeVar("Value")
+
 
 class Node:
     """An object of a file: a group, a dataset, or another one. How the file was opened decides whether it can be changed."""
@@ -26,7 +28,7 @@ class Node:
     #: The class of each kind of object, set by `group` and `files.file`; others are a `Node`.
     _classes: ClassVar[Mapping[str, Any]] = {}
     #: What the backend keeps of an object of a file that changes.
-    _state: Any
+    _state: State
 
     def __init__(self, backend: Backend, number: int, name: str, about: Description | None = None) -> None:
         self._backend, self._number = backend, number
@@ -144,7 +146,7 @@ class Node:
         found: Node = self._class_of(about["kind"])(backend, number, name, about)
         return found
 
-    def _current(self, value: object) -> Any:
+    def _current(self, value: Value) -> Value | Reference:
         """A reference of this file as the file is now; other values as they are."""
         if self._backend.is_fixed or not isinstance(value, Reference) or value._file.path != self._backend.path:
             return value

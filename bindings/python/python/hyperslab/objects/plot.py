@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .plot_cells import Dataset, Extremes, Part, extremes, histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 #: Maximum number of cells of a line, and of an image along each dimension (half of its pixels). In longer dimensions,
@@ -25,6 +26,11 @@ MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 350
 MAX_ASPECT = 4.0
 #: Percentiles of what is shown between which colors and lines range with `robust`, as in xarray.
 ROBUST = 2.0, 98.0
+
+#: Indexes of the dimensions that are not drawn, in order or by name or number.
+Index: TypeAlias = int | tuple[int, ...] | Mapping[str | int, int]
+#: Names or numbers of the dimensions that are drawn.
+Dims: TypeAlias = str | int | Sequence[str | int] | None
 
 
 def picture(**options: Any) -> Figure:
@@ -55,7 +61,7 @@ def plot(
     dims: str | int | Sequence[str | int] | None = None,
     kind: str = "auto",
     bins: int = 100,
-    cmap: Any = None,
+    cmap: str | Colormap | None = None,
     vmin: float | None = None,
     vmax: float | None = None,
     robust: bool = False,
@@ -133,7 +139,7 @@ def _figure(ax: Axes | None, upright: bool) -> Figure:
     return picture(layout="constrained", figsize=(6.4, 4.8) if upright else (9, 7)) if ax is None else cast("Figure", ax.figure)
 
 
-def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[str, Any], robust: bool, log: bool, coastlines: bool) -> str:
+def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, options: dict[str, Any], robust: bool, log: bool, coastlines: bool) -> str:
     """Draws values along one dimension or two, and returns the title."""
     colored = dims is None and dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     if dims is None:
@@ -173,7 +179,7 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
     return dataset.name + (f" ({where})" if where else "")
 
 
-def _refuse_colormap(cmap: Any, what: str) -> None:
+def _refuse_colormap(cmap: str | Colormap | None, what: str) -> None:
     if cmap is not None:
         raise InvalidInputError(f"a colormap is for images of values, and this is {what}: leave out cmap")
 
@@ -190,7 +196,7 @@ def _dimension(dataset: Dataset, given: str | int) -> int:
     return given % dataset.ndim
 
 
-def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Any) -> dict[int, int]:
+def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Index) -> dict[int, int]:
     """The indexes of the dimensions that are not drawn."""
     others = [dimension for dimension in range(dataset.ndim) if dimension not in drawn]
     fixed = dict.fromkeys(others, 0)
@@ -216,7 +222,7 @@ def _robust(cells: Extremes, options: dict[str, Any]) -> dict[str, float]:
     return {name: float(value) for name, value in (("vmin", low), ("vmax", high)) if options[name] is None}
 
 
-def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
+def _line(dataset: Dataset, axes: Axes, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
     names = value_names(dataset)
     if len(coordinate.values) == len(cells.low) and np.array_equal(cells.low, cells.high, equal_nan=True):  # one value or equal ones
         where, values = coordinate.values, cells.low
@@ -245,13 +251,13 @@ def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, 
         value_axis(list(names), list(names.values()))
 
 
-def _upright(axes: Any, coordinate: Coordinate) -> None:
+def _upright(axes: Axes, coordinate: Coordinate) -> None:
     """Depth and pressure grow downwards."""
     if (coordinate.role == "down") != axes.yaxis_inverted():
         axes.invert_yaxis()
 
 
-def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, **options: Any) -> None:
+def _image(dataset: Dataset, axes: Axes, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, **options: Any) -> None:
     from matplotlib.colors import LogNorm
 
     values = np.where(cells.high - cells.mean >= cells.mean - cells.low, cells.high, cells.low)
@@ -281,7 +287,7 @@ def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Ex
         _upright(axes, coordinates[0])
 
 
-def _histogram(dataset: Dataset, axes: Any, bins: int, vmin: float | None, vmax: float | None, log: bool) -> None:
+def _histogram(dataset: Dataset, axes: Axes, bins: int, vmin: float | None, vmax: float | None, log: bool) -> None:
     """The numbers of values in bins; a note says how many are in none."""
     if bins < 1:
         raise InvalidInputError(f"bins is {bins}: give 1 or more")

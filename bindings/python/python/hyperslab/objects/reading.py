@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def values(reader: _native.DatasetReader, key: tuple[object, ...], file: _native
         raise LimitExceededError("the values of this selection exceed the memory of this machine: read it in parts", file.path, name) from None
 
 
-def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list[Any], shape: tuple[int, ...]) -> AnyArray:
+def read(file: _native.File, number: int, datatype: _native.Datatype, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> AnyArray:
     """The selected values as a new array of `shape`."""
     count = int(np.prod(shape, dtype=object))
     # numpy multiplies extents even where one of them is 0.

@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any
 
-from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, ShapeLike
+from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, Path, ShapeLike
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, indexing_keys
 
@@ -78,7 +78,7 @@ class VirtualLayout:
         >>> f.create_virtual_dataset("x", layout)
     """
 
-    def __init__(self, shape: ShapeLike | None, dtype: DtypeLike | None, maxshape: MaxShapeLike | bool | None = None, filename: Any = None) -> None:
+    def __init__(self, shape: ShapeLike | None, dtype: DtypeLike | None, maxshape: MaxShapeLike | bool | None = None, filename: Path | None = None) -> None:
         self.shape, self.dtype = tuple(dtype_encoding.extents("shape", shape)), dtype
         self.maxshape = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
         #: The file that the layout is for: sources in it are named `.`.

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import warnings
-import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _native
 from ..backends import unclosed
@@ -18,7 +17,7 @@ from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
 from ..base.errors import Error, InvalidInputError, InvalidTypeError, OmittedColumnsWarning
 from ..base.extras import late
-from ..base.type_aliases import DtypeLike, Path, ShapeLike
+from ..base.type_aliases import DtypeLike, Key, Path, ShapeLike
 from ..objects.attributes import Attributes
 from ..objects.dataset import Dataset
 from ..objects.filters import filters_of
@@ -196,7 +195,7 @@ class WritePlan:
             storage_options: Options of the store of an address, as in `hyperslab.open`. They travel with the plan, except credentials: other
                 processes take these from their environment, or from `set_storage_options`.
         """
-        self._uncommitted: weakref.finalize[Any, Any] | None = None
+        self._uncommitted: unclosed.Watch | None = None
         self._is_mine = True
         check_mode(mode, ("x", "w", "a"))
         self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order, options_of(storage_options))
@@ -207,7 +206,7 @@ class WritePlan:
         shape: ShapeLike | None,
         dtype: DtypeLike | None = "f4",
         *,
-        regions: Iterable[Any] | None = None,
+        regions: Iterable[Key] | None = None,
         chunks: ShapeLike | bool | None = None,
         fillvalue: object = None,
         compression: str | int | None = None,
