@@ -118,7 +118,7 @@ class Creation(Node):
                 raise
             return made
 
-    def require_dataset(self, name: Name, shape: ShapeLike | None, dtype: DtypeLike, exact: bool = False, **options: Unpack[StorageOptions]) -> Dataset:
+    def require_dataset(self, name: Name, shape: ShapeLike, dtype: DtypeLike, exact: bool = False, **options: Unpack[StorageOptions]) -> Dataset:
         """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
         with `exact` the same dtype.
 
@@ -191,7 +191,7 @@ class Creation(Node):
 
     @contextlib.contextmanager
     def build_virtual_dataset(
-        self, name: Name, shape: ShapeLike | None, dtype: DtypeLike | None, maxshape: MaxShapeLike | bool | None = None, fillvalue: object = None
+        self, name: Name, shape: ShapeLike, dtype: DtypeLike, maxshape: MaxShapeLike | None = None, fillvalue: object = None
     ) -> Iterator[VirtualLayout]:
         """Creates a virtual dataset at the end of a `with` block, which fills its layout.
 

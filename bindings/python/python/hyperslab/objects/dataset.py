@@ -200,7 +200,7 @@ class Dataset(DatasetChanges):
             raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.name)
         return self.shape[0]
 
-    def astype(self, dtype: DtypeLike | None) -> ConvertedView | Dataset:
+    def astype(self, dtype: DtypeLike) -> ConvertedView | Dataset:
         """A view with values of another dtype: `d.astype("f8")[3:5]`.
 
         Args:

@@ -190,7 +190,7 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
     )
 
 
-def check_required(found: Dataset, shape: ShapeLike | None, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
+def check_required(found: Dataset, shape: ShapeLike, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
     """Checks that a dataset which `require_dataset` has found is the one that was asked for.
 
     Raises:

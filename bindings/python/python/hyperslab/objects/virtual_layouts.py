@@ -40,7 +40,7 @@ class VirtualSource:
         name: str | None = None,
         shape: ShapeLike | None = None,
         dtype: DtypeLike | None = None,
-        maxshape: MaxShapeLike | bool | None = None,
+        maxshape: MaxShapeLike | None = None,
     ) -> None:
         if isinstance(path_or_dataset, (str, bytes, os.PathLike)):
             if name is None or shape is None:
@@ -78,7 +78,7 @@ class VirtualLayout:
         >>> f.create_virtual_dataset("x", layout)
     """
 
-    def __init__(self, shape: ShapeLike | None, dtype: DtypeLike | None, maxshape: MaxShapeLike | bool | None = None, filename: Path | None = None) -> None:
+    def __init__(self, shape: ShapeLike, dtype: DtypeLike, maxshape: MaxShapeLike | None = None, filename: Path | None = None) -> None:
         self.shape, self.dtype = tuple(dtype_encoding.extents("shape", shape)), dtype
         self.maxshape = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
         #: The file that the layout is for: sources in it are named `.`.

@@ -203,8 +203,8 @@ class WritePlan:
     def create_dataset(
         self,
         path: str,
-        shape: ShapeLike | None,
-        dtype: DtypeLike | None = "f4",
+        shape: ShapeLike,
+        dtype: DtypeLike = "f4",
         *,
         regions: Iterable[Key] | None = None,
         chunks: ShapeLike | bool | None = None,
