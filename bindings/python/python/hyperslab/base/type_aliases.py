@@ -106,6 +106,18 @@ class StorageOptions(TypedDict, total=False):
     rows: bool
 
 
+class VariableOptions(TypedDict, total=False):
+    """Options of `create_variable` that say how values are stored; `shape` and `regions` only in a plan."""
+
+    chunks: ShapeLike | bool | None
+    compression: str | int | None
+    compression_opts: object
+    shuffle: bool
+    fletcher32: bool
+    shape: ShapeLike | None
+    regions: Iterable[Key] | None
+
+
 class CreateOptions(StorageOptions, total=False):
     """Options of `create_dataset` besides the name."""
 

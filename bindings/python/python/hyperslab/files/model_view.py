@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..base.type_aliases import Condition, JsonObject
+from ..base.type_aliases import Condition, JsonObject, TableOptions
 from .. import _native
 from ..base.errors import InternalError, InvalidInputError
 from ..tables.table import Table
@@ -15,6 +15,7 @@ from . import model_contents
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
 
 
 #: In a view, `_native` is its file.
@@ -138,7 +139,7 @@ class ModelView:
         """
         return model_contents.contents(self)
 
-    def table(self, name: str, where: Condition | None = None, **options: Any) -> Table:
+    def table(self, name: str, where: Condition | None = None, **options: Unpack[TableOptions]) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.
 
         Args:

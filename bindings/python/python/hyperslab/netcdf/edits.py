@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import DtypeLike, Elements
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..backends.backend import Changes
 from ..backends.reading import Reading
@@ -24,7 +24,7 @@ from ..values import dtype_encoding
 from ..values.netcdf_types import NetcdfType, fixed_text
 from .dimension_scales import NO_VARIABLE, write_coordinates, write_scale
 from .variables import Contents, Variable
-from .view import NO_COORDINATE, NetcdfView, Options, storage_of
+from .view import NO_COORDINATE, NetcdfView, storage_of
 
 #: The beginning of the label of a dimension without a variable.
 _NO_VARIABLE = NO_VARIABLE.partition("{")[0]
@@ -207,7 +207,7 @@ class EditedView(NetcdfView):
         sizes: tuple[int | None, ...],
         given: DtypeLike | NetcdfType,
         fill: Elements,
-        options: Options,
+        options: VariableOptions,
         data: Elements,
         missing: Elements,
     ) -> Variable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ..base.type_aliases import Key, Path
 from .. import _native
@@ -14,16 +14,19 @@ from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..writing import parallel
-from ..writing.parallel import Task, WritePlan
+from ..writing.parallel import PlanOptions, Task, WritePlan
 from .planning import KnownVariable, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
 from .writing import write_properties
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class NetcdfPlan(Group, WritePlan):
     """A parallel write of one netCDF-4 file. The plan defines dimensions, variables, groups, types and attributes, as
     `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
-    def __init__(self, path: Path, mode: str = "x", *, writers: int | None = None, **options: Any) -> None:
+    def __init__(self, path: Path, mode: str = "x", *, writers: int | None = None, **options: Unpack[PlanOptions]) -> None:
         """Plans a write. Values of variables that are created with `data` are part of the plan.
 
         Args:

@@ -8,7 +8,7 @@ from typing import NoReturn, TypedDict
 import numpy as np
 
 from ..backends.backend import Creation
-from ..base.type_aliases import DtypeLike, Elements
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..backends.plan_writer import AnyWriter, PlanWriter
 from ..backends.tasking import Planning, Tasking, box, slices
@@ -22,7 +22,7 @@ from ..values.netcdf_types import NetcdfType
 from .dimension_scales import join
 from .times import TimeEncoding
 from .variables import Contents, Variable
-from .view import NetcdfView, Options, storage_of
+from .view import NetcdfView, storage_of
 from .writing import NetcdfRules
 
 
@@ -60,7 +60,7 @@ class PlannedView(NetcdfView):
         sizes: tuple[int | None, ...],
         given: DtypeLike | NetcdfType,
         fill: Elements,
-        options: Options,
+        options: VariableOptions,
         data: Elements,
         missing: Elements,
     ) -> Variable:

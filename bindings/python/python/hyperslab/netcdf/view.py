@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AttributeValue, DtypeLike, Elements
+from ..base.type_aliases import AnyArray, AttributeValue, DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..base.errors import InvalidInputError
 from ..objects.dataset import Dataset
@@ -25,9 +25,12 @@ from .variables import Contents, DefinitionWriter, Variable, refuse_masked
 #: What the library puts before a variable that has a dimension's name but is not its coordinates.
 NO_COORDINATE = "_nc4_non_coord_"
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 Defined = TypeVar("Defined", NetcdfDimension, Variable)
-#: Options of `create_dataset`, which `storage_of` checks; a plan has some of its own.
-Options: TypeAlias = dict[str, Any]
+#: The options that `storage_of` knows.
+_STORAGE = ("chunks", "compression", "compression_opts", "shuffle", "fletcher32")
 
 
 class NetcdfView:
@@ -109,7 +112,7 @@ class NetcdfView:
         coordinates: str | Sequence[str] | None = None,
         cell_methods: str | Iterable[object] | None = None,
         grid_mapping: str | None = None,
-        **options: Any,
+        **options: Unpack[VariableOptions],
     ) -> Variable:
         """Creates a variable, as `objects.netcdf_definitions` says."""
         path = self._place(name, "variable")
@@ -228,7 +231,7 @@ class NetcdfView:
         sizes: tuple[int | None, ...],
         given: DtypeLike | NetcdfType,
         fill: Elements,
-        options: Options,
+        options: VariableOptions,
         data: Elements,
         missing: Elements,
     ) -> Variable:
@@ -289,15 +292,13 @@ def _sequences(data: Elements, ndim: int) -> AnyArray:
     return out
 
 
-def storage_of(options: Options, sizes: Sequence[int | None]) -> tuple[list[int] | None, list[Filter]]:
+def storage_of(options: VariableOptions, sizes: Sequence[int | None]) -> tuple[list[int] | None, list[Filter]]:
     """Chunk shape and filters of the options of `create_dataset`."""
-    options = dict(options)
-    filters = filters_of(
-        options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False)
-    )
-    chunks = options.pop("chunks", None)
-    if options:
-        raise TypeError(f"create_variable() got an unexpected keyword argument {next(iter(options))!r}")
+    filters = filters_of(options.get("compression"), options.get("compression_opts"), options.get("shuffle", False), options.get("fletcher32", False))
+    chunks = options.get("chunks")
+    unknown = [name for name in options if name not in _STORAGE]
+    if unknown:
+        raise TypeError(f"create_variable() got an unexpected keyword argument {unknown[0]!r}")
     if chunks is None or chunks is False or (chunks is True and (filters or None in sizes)):
         return None, filters
     if chunks is True:

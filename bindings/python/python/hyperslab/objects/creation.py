@@ -27,7 +27,7 @@ class Creation(Node):
 
     if TYPE_CHECKING:
         # Of the group that creates.
-        def __getitem__(self, path: Any) -> Any: ...
+        def __getitem__(self, path: Name) -> Any: ...
 
         def _below(self, name: Name) -> str:
             """The absolute path of a member that is changed."""

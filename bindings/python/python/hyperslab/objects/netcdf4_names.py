@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike, VariableOptions
 from ..base.errors import UnsupportedError
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class AttributeNames:
@@ -52,7 +55,16 @@ class Netcdf4Names(AttributeNames):
         # Of the group that has these names.
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
-        def create_variable(self, name: str, dims: Sequence[str] = (), dtype: DtypeLike | None = None, data: object = None, **options: Any) -> Any: ...
+        def create_variable(
+            self,
+            name: str,
+            dims: Sequence[str] = (),
+            dtype: DtypeLike | None = None,
+            data: object = None,
+            *,
+            fill_value: object = None,
+            **options: Unpack[VariableOptions],
+        ) -> Any: ...
         def create_compound_type(self, name: str, dtype: DtypeLike) -> NetcdfType: ...
         def create_enum_type(self, name: str, dtype: DtypeLike, members: Mapping[str, int]) -> NetcdfType: ...
         def create_vlen_type(self, name: str, dtype: DtypeLike) -> NetcdfType: ...
@@ -119,18 +131,14 @@ class Netcdf4Names(AttributeNames):
             datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
         compression = "gzip" if zlib or compression == "zlib" else compression
         dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
-        packed = (
-            {}
-            if compression is None or not len(dims)
-            else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
-        )
+        packed: VariableOptions = {"chunks": None if contiguous else chunksizes, "fletcher32": fletcher32}
+        if compression is not None and len(dims):
+            packed.update({"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle})
         return self.create_variable(
             varname,
             [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims],
             datatype,
             fill_value=fill_value,
-            chunks=None if contiguous else chunksizes,
-            fletcher32=fletcher32,
             **packed,
         )
 

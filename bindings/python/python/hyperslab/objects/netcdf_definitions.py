@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..base.type_aliases import AttributeValue, DtypeLike
+from ..base.type_aliases import AttributeValue, DtypeLike, VariableOptions
 from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
 from .dataset import Dataset
@@ -13,6 +13,9 @@ from .netcdf4_names import Netcdf4Names
 from .netcdf_dimension import NetcdfDimension
 from .node import Node
 from .type_definitions import Make, TypeDefinitions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Variables(Mapping[str, Dataset]):
@@ -99,7 +102,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
         coordinates: str | Sequence[str] | None = None,
         cell_methods: str | Iterable[object] | None = None,
         grid_mapping: str | None = None,
-        **options: Any,
+        **options: Unpack[VariableOptions],
     ) -> Dataset:
         """Creates a variable over existing dimensions.
 

@@ -44,5 +44,5 @@ class RegionReferences:
 class NewRegions(RegionReferences):
     """The same of an object in a file that is being created: a reference has the path of the dataset."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         return Regions(self._owner.name, tuple(self._owner.shape))[key]

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from .. import _native
 from ..backends import unclosed
@@ -151,6 +151,16 @@ class Task(Group):
 
     def __repr__(self) -> str:
         return f"<task {self.number}>"
+
+
+class PlanOptions(TypedDict, total=False):
+    """Options of a plan besides path, mode, writers and the order of what it defines."""
+
+    alignment: int | None
+    factor: int | None
+    durable: bool
+    checksums: bool
+    storage_options: Mapping[str, object] | None
 
 
 class WritePlan:
