@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 
@@ -31,6 +31,14 @@ ROBUST = 2.0, 98.0
 Index: TypeAlias = int | tuple[int, ...] | Mapping[str | int, int]
 #: Names or numbers of the dimensions that are drawn.
 Dims: TypeAlias = str | int | Sequence[str | int] | None
+
+
+class Colors(TypedDict):
+    """Options of a picture that say which values have which colors."""
+
+    cmap: str | Colormap | None
+    vmin: float | None
+    vmax: float | None
 
 
 def picture(**options: Any) -> Figure:
@@ -139,7 +147,7 @@ def _figure(ax: Axes | None, upright: bool) -> Figure:
     return picture(layout="constrained", figsize=(6.4, 4.8) if upright else (9, 7)) if ax is None else cast("Figure", ax.figure)
 
 
-def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, options: dict[str, Any], robust: bool, log: bool, coastlines: bool) -> str:
+def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, options: Colors, robust: bool, log: bool, coastlines: bool) -> str:
     """Draws values along one dimension or two, and returns the title."""
     colored = dims is None and dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     if dims is None:
@@ -170,11 +178,11 @@ def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, options: dic
             axes.set(xticks=[], yticks=[])
         else:
             if robust:
-                options = {**options, **_robust(cells, options)}
+                options = _robust(cells, options)
             if len(drawn) == 1:
                 _line(dataset, axes, coordinates[0], cells, options["vmin"], options["vmax"], log)
             else:
-                _image(dataset, axes, coordinates, cells, log, coastlines, **options)
+                _image(dataset, axes, coordinates, cells, log, coastlines, options)
     where = ", ".join(place(dataset, dimension, at) for dimension, at in part.fixed.items())
     return dataset.name + (f" ({where})" if where else "")
 
@@ -215,11 +223,12 @@ def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Index) -> dict[int, 
     return {**fixed, **dict(zip(others, given, strict=False))}
 
 
-def _robust(cells: Extremes, options: dict[str, Any]) -> dict[str, float]:
-    """The limits that are not given."""
+def _robust(cells: Extremes, options: Colors) -> Colors:
+    """The options, with limits that are not given."""
     single = np.array_equal(cells.low, cells.high, equal_nan=True)  # one value a cell
     low, high = np.nanpercentile(cells.low if single else np.stack([cells.low, cells.high]), ROBUST)
-    return {name: float(value) for name, value in (("vmin", low), ("vmax", high)) if options[name] is None}
+    vmin, vmax = options["vmin"], options["vmax"]
+    return {"cmap": options["cmap"], "vmin": float(low) if vmin is None else vmin, "vmax": float(high) if vmax is None else vmax}
 
 
 def _line(dataset: Dataset, axes: Axes, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
@@ -257,7 +266,7 @@ def _upright(axes: Axes, coordinate: Coordinate) -> None:
         axes.invert_yaxis()
 
 
-def _image(dataset: Dataset, axes: Axes, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, **options: Any) -> None:
+def _image(dataset: Dataset, axes: Axes, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, options: Colors) -> None:
     from matplotlib.colors import LogNorm
 
     values = np.where(cells.high - cells.mean >= cells.mean - cells.low, cells.high, cells.low)
@@ -265,9 +274,9 @@ def _image(dataset: Dataset, axes: Axes, coordinates: list[Coordinate], cells: E
     columns, column_edges = edges_of(coordinates[1])
     # -1 is a gap between cells.
     with_gaps = np.ma.masked_invalid(np.where((rows[:, None] < 0) | (columns[None, :] < 0), np.nan, values[np.ix_(rows, columns)]))
-    vmin, vmax = options.pop("vmin"), options.pop("vmax")
+    cmap, vmin, vmax = options["cmap"], options["vmin"], options["vmax"]
     limits: dict[str, Any] = {"norm": LogNorm(vmin, vmax)} if log else {"vmin": vmin, "vmax": vmax}
-    mesh = axes.pcolormesh(column_edges, row_edges, with_gaps, **limits, **options)
+    mesh = axes.pcolormesh(column_edges, row_edges, with_gaps, cmap=cmap, **limits)
     beyond = (vmin is not None and with_gaps.min() < vmin and not log, vmax is not None and with_gaps.max() > vmax)
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
     bar = axes.figure.colorbar(mesh, ax=axes, label=label_of(dataset, "value"), extend=extend)

@@ -54,7 +54,7 @@ class ValueChanges(StoredProperties):
             number = self._own_number()
             self._changes.make(lambda editor: editor.resize(number, new))
 
-    def append(self, values: Elements, axis: int = 0) -> None:
+    def append(self, values: object, axis: int = 0) -> None:
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
 
         Args:
