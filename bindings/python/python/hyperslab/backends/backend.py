@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, TypeVar
+from types import EllipsisType, MappingProxyType
+from typing import Any, ClassVar, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
+from ..base.description import Description
+from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, MaxShapeLike, Name, Region, ShapeLike
 from .. import _native
 from ..values import dtype_encoding, times
 from ..values.encoded import Encoded
 
 Result = TypeVar("Result")
+Asked = TypeVar("Asked", bound="Creation")
+#: Where the values of a new dataset go: all of it, a part of it, or, with `None`, its end.
+Place: TypeAlias = EllipsisType | tuple[slice, ...] | None
 
 
 class Named(Protocol):
@@ -25,14 +31,74 @@ class Named(Protocol):
         """The absolute path."""
 
 
-class Holder(Protocol):
+class State(Protocol):
+    """An object of a file that changes, as it is now."""
+
+    @property
+    def name(self) -> str:
+        """The absolute path."""
+
+    @property
+    def file(self) -> Any:
+        """The file: a `_native.File`, or what has its methods."""
+
+    @property
+    def about(self) -> Description:
+        """The description of the object."""
+
+
+class Holder(Named, Protocol):
     """An object of a file, as a backend sees it."""
 
     _file: _native.File
     _number: int
-    _about: dict[str, Any]
-    _state: Any
+    _about: Description
+    _state: State
     _own_name: str
+
+    def _own_number(self) -> int:
+        """The number of the object, which was not removed."""
+
+
+class Writable(Holder, Protocol):
+    """A dataset, as what is known of it sees it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent of each dimension."""
+
+    def resize(self, size: ShapeLike) -> None:
+        """Changes the extent."""
+
+    def write_stored(self, key: Key, values: object) -> None:
+        """Writes a selection of values as they are stored."""
+
+
+class Creation(Protocol):
+    """The arguments of `create_dataset`."""
+
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
+    @property
+    def shape(self) -> ShapeLike | None: ...
+
+    @property
+    def dtype(self) -> DtypeLike | None: ...
+
+    @property
+    def data(self) -> Any: ...
+
+    @property
+    def maxshape(self) -> MaxShapeLike | bool | None: ...
+
+
+class TaskOptions(TypedDict, total=False):
+    """Options of `create_dataset` that only a task of a parallel write has."""
+
+    #: The part of the dataset that the task writes.
+    region: Region
+    #: Whether the task writes rows of its own.
+    rows: bool
 
 
 class Notes:
@@ -43,29 +109,31 @@ class Notes:
         times: The dtype of times that are stored as counts.
     """
 
-    def __init__(self, fill: Any, times: np.dtype[Any] | None) -> None:
+    def __init__(self, fill: Elements, times: AnyDtype | None) -> None:
         self.fill, self.times = fill, times
 
-    def prepared(self, values: Any) -> Any:
+    def prepared(self, values: object) -> object:
         """Values as they are stored: times are counts."""
         return values if self.times is None else times.counts(values, self.times)
 
-    def write(self, dataset: Any, key: Any, values: Any) -> None:
+    def write(self, dataset: Writable, key: Key, values: object) -> None:
         """Writes a selection: times become counts, and masked values the fill value."""
         dataset.write_stored(key, self.filled(dataset, self.prepared(values)))
 
-    def filled(self, dataset: Any, values: Any) -> Any:
+    def filled(self, dataset: Writable, values: object) -> object:
         """Values without masked ones."""
         if self.fill is None or not np.ma.is_masked(values):
             return values
-        return dtype_encoding.filled(values, self.fill, dataset._about["datatype"])
+        return dtype_encoding.filled(np.ma.asanyarray(values), self.fill, dataset._about["datatype"])
 
 
 class Changes(Protocol):
     """What makes changes to a file."""
 
+    #: Whether objects have addresses, as for a `Backend`.
+    is_complete: ClassVar[bool]
     #: Held while a change is made and while values are read, so that threads see whole changes.
-    lock: contextlib.AbstractContextManager[Any]
+    lock: contextlib.AbstractContextManager[object]
     #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
     edits: int
     #: Those definitions, if they were looked at.
@@ -88,16 +156,16 @@ class Changes(Protocol):
             InvalidInputError: The file is closed.
         """
 
-    def put(self, node: Any, encoded: Encoded) -> None:
+    def put(self, node: Holder, encoded: Encoded) -> None:
         """Writes values of a dataset."""
 
-    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+    def own_options(self, given: Mapping[str, Any], shape: ShapeLike | None) -> TaskOptions:
         """Options of `create_dataset` that h5py does not have."""
 
-    def placed(self, asked: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    def placed(self, asked: Asked, options: TaskOptions) -> tuple[Asked, Place]:
         """The definition of a dataset that is created with these options, and where its values go; `None` are rows that are appended."""
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> bool:
         """Creates a dataset that must have its values from the beginning, and returns whether it is such a one."""
 
     def discard(self, path: str) -> None:
@@ -135,7 +203,7 @@ class Backend(abc.ABC):
     #: Whether several writers write the file, each a part of it.
     is_shared: ClassVar[bool] = False
     #: Held while more than one look at the file has to see one state of it.
-    lock: contextlib.AbstractContextManager[Any]
+    lock: contextlib.AbstractContextManager[object]
 
     @property
     @abc.abstractmethod
@@ -162,7 +230,7 @@ class Backend(abc.ABC):
         """Whether it was closed."""
 
     @abc.abstractmethod
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         """Gives a new object what it shows: its file, its name and its description."""
 
     @abc.abstractmethod
@@ -173,21 +241,21 @@ class Backend(abc.ABC):
             ReadOnlyError: The file is open for reading.
         """
 
-    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+    def own_options(self, given: Mapping[str, Any], shape: ShapeLike | None) -> TaskOptions:
         """Options of `create_dataset` that h5py does not have: there are none, except in a parallel write."""
         if given:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {next(iter(given))!r}")
         return {}
 
-    def placed(self, asked: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    def placed(self, asked: Asked, options: TaskOptions) -> tuple[Asked, Place]:
         """The definition of a dataset that is created with these options, and where its values go: all of it."""
         return asked, Ellipsis
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> bool:
         """Whether a dataset must have its values from the beginning, and was created with them: only in a parallel write."""
         return False
 
-    def group_path(self, path: Any) -> Any:
+    def group_path(self, path: Name) -> Name:
         """The path of a group that is created: netCDF has its own rules of names."""
         return path
 
@@ -196,7 +264,7 @@ class Backend(abc.ABC):
         """The file as it is now, and the number of the object of this name in it; `None` if objects show each change at once."""
 
     @abc.abstractmethod
-    def reader(self, node: Any, make: Any) -> Any:
+    def reader(self, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> Any:
         """The reader of a dataset, which `make` makes of the file as it is now."""
 
     @abc.abstractmethod

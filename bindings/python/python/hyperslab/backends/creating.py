@@ -5,22 +5,26 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, Key
 from ..values import dtype_encoding, indexing_keys
 from ..values.encoded import Encoded
 from ..values.string_padding import pad
 from . import unclosed
 from .backend import Backend, Holder, Named, Notes
+from .plan_writer import AnyWriter
 from .written_objects import WrittenObjects
 
 Result = TypeVar("Result")
+#: File and path of each source of a virtual dataset, and what is selected there and in the dataset: start, stride, count and block of each dimension.
+Mappings: TypeAlias = Sequence[tuple[str, str, list[list[int]] | None, list[list[int]] | None]]
 
 
 class WrittenObject:
@@ -58,7 +62,7 @@ class WrittenObject:
         return self._creating.objects
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Description:
         """The description of the object."""
         return self._creating.objects.describe(self._number, self.name)
 
@@ -66,27 +70,27 @@ class WrittenObject:
 class WrittenReader:
     """Reads what has been written so far of a dataset, with the methods of `_native.DatasetReader`."""
 
-    def __init__(self, creating: Creating, node: Any) -> None:
+    def __init__(self, creating: Creating, node: Holder) -> None:
         self._creating, self._node = creating, node
 
-    def get(self, key: Any) -> None:
+    def get(self, key: Key) -> None:
         """No key is read into an array at once."""
 
-    def get_text(self, key: Any) -> None:
+    def get_text(self, key: Key) -> None:
         """No key is read as text at once."""
 
-    def get_into(self, key: Any, shape: Any, address: int, length: int) -> bool:
+    def get_into(self, key: Key, shape: Sequence[int], address: int, length: int) -> bool:
         """No key is read into memory of others."""
         return False
 
-    def get_unpacked(self, *arguments: Any) -> bool:
+    def get_unpacked(self, *arguments: object) -> bool:
         """No key is unpacked while it is read."""
         return False
 
-    def get_bytes(self, key: Any) -> tuple[AnyArray, tuple[int, ...], _native.Heap]:
+    def get_bytes(self, key: Key) -> tuple[AnyArray, tuple[int, ...], _native.Heap]:
         """The bytes of the selected elements, their shape, and what they point at."""
         about = self._node._about
-        shape, size = tuple(about["shape"]), int(about["datatype"].size)
+        shape, size = tuple(about["shape"] or ()), int(about["datatype"].size)
         selected = indexing_keys.select(key or (Ellipsis,), shape)
         start, count, inside = ([0] * len(shape), list(shape), ()) if selected.mask is not None else indexing_keys.box_of(selected)
         raw = np.empty(math.prod(count) * size, np.uint8)
@@ -123,7 +127,7 @@ class Definitions:
         if tracked is not None:
             self.writer.set_tracked(path, tracked)
 
-    def create_virtual(self, path: str, definition: _native.DatasetDefinition, mappings: Any) -> None:
+    def create_virtual(self, path: str, definition: _native.DatasetDefinition, mappings: Mappings) -> None:
         """Creates a virtual dataset."""
         self.writer.create_virtual(path, definition, mappings)
 
@@ -177,13 +181,13 @@ class Creating(Backend):
     is_fixed = False
     is_complete = False
 
-    def __init__(self, writer: Any, path: str, replace: bool, user_block_bytes: int = 0) -> None:
+    def __init__(self, writer: AnyWriter, path: str, replace: bool, user_block_bytes: int = 0) -> None:
         #: What has been written so far.
         self.objects = WrittenObjects(writer, path, user_block_bytes)
         self._replace, self._closed = replace, False
         self._definitions = Definitions(self.objects)
         #: Held while a change is made, so that threads see whole changes.
-        self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self.lock: contextlib.AbstractContextManager[object] = threading.RLock()
         #: Counts changes, and those by which objects have other paths.
         self.edits = self.moves = 0
         self.notes: dict[int, Notes] = {}
@@ -209,7 +213,7 @@ class Creating(Backend):
         return self.objects
 
     @property
-    def writer(self) -> Any:
+    def writer(self) -> AnyWriter:
         """What writes the file, for definitions by paths."""
         return self.objects.writer
 
@@ -221,7 +225,7 @@ class Creating(Backend):
     def closed(self) -> bool:
         return self._closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         node._state = WrittenObject(self, node._number, name)
 
     def changes(self, node: Named) -> Creating:
@@ -230,10 +234,10 @@ class Creating(Backend):
     def refreshed(self, name: str) -> None:
         """Objects show each change at once."""
 
-    def reader(self, node: Any, make: Any) -> WrittenReader:
+    def reader(self, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> WrittenReader:
         return WrittenReader(self, node)
 
-    def make(self, change: Callable[[Any], Result]) -> Result:
+    def make(self, change: Callable[[Definitions], Result]) -> Result:
         """Makes one change.
 
         Args:
@@ -249,7 +253,7 @@ class Creating(Backend):
             self.edits += 1
             return change(self._definitions)
 
-    def put(self, node: Any, encoded: Encoded) -> None:
+    def put(self, node: Holder, encoded: Encoded) -> None:
         """Writes values.
 
         Args:

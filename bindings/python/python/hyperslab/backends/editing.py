@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-import weakref
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..sources.sessions import session as session_of
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 class EditedObject:
     """An object of a file that is edited, as it is after all changes so far."""
 
-    def __init__(self, editing: Editing, number: int, name: str, about: dict[str, Any] | None) -> None:
+    def __init__(self, editing: Editing, number: int, name: str, about: Description | None) -> None:
         view = editing.file
         self._editing, self._number, self._path = editing, number, name
         #: What was removed and renamed when this was made.
@@ -61,7 +61,7 @@ class EditedObject:
             return view
 
     @property
-    def about(self) -> dict[str, Any]:
+    def about(self) -> Description:
         """The description of the object."""
         with self._editing.lock:
             view = self.file
@@ -73,12 +73,12 @@ class EditedObject:
 class CurrentReader:
     """Reads a dataset as it is after all changes so far, with the methods of `_native.DatasetReader`."""
 
-    def __init__(self, editing: Editing, node: Holder, make: Callable[[], Any]) -> None:
+    def __init__(self, editing: Editing, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> None:
         self._editing, self._node, self._make = editing, node, make
         #: The reader of a view of the file.
-        self._made: tuple[_native.File, Any] | None = None
+        self._made: tuple[_native.File, _native.DatasetReader | None] | None = None
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: object) -> object:
         with self._editing.lock:
             view = self._node._file
             if self._made is None or self._made[0] is not view:
@@ -98,11 +98,11 @@ class Editing(Backend):
     def __init__(self, path: str, session: _native.Session) -> None:
         self._path = path
         #: Held while a change is made and while values are read, so that threads see whole changes.
-        self.lock: contextlib.AbstractContextManager[Any] = threading.RLock()
+        self.lock: contextlib.AbstractContextManager[object] = threading.RLock()
         self._editor = _native.Editor(path, session)
         self._view: _native.File = self._editor.view()
         self._is_current = True
-        self._unclosed: weakref.finalize[Any, Any] | None = None
+        self._unclosed: unclosed.Watch | None = None
         #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
         self.edits = 0
         #: Those definitions (`EditedContents`), if they were looked at.
@@ -145,7 +145,7 @@ class Editing(Backend):
     def closed(self) -> bool:
         return self._editor.closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         with self.lock:
             node._state = EditedObject(self, node._number, name, about)
 
@@ -155,7 +155,7 @@ class Editing(Backend):
     def refreshed(self, name: str) -> None:
         """Objects show each change at once, and no other program changes the file meanwhile."""
 
-    def reader(self, node: Any, make: Callable[[], Any]) -> CurrentReader:
+    def reader(self, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> CurrentReader:
         return CurrentReader(self, node, make)
 
     def make(self, change: Callable[[_native.Editor], Result]) -> Result:
@@ -204,7 +204,7 @@ class Editing(Backend):
             self.make(lambda editor: editor.rename(path, to))
             self.renamed.append((path, to))
 
-    def put(self, node: Any, encoded: Encoded) -> None:
+    def put(self, node: Holder, encoded: Encoded) -> None:
         """Writes values.
 
         Args:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import TypeAlias, Any, ClassVar, NamedTuple, NoReturn
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import new_references
@@ -13,7 +14,7 @@ class Defined(NamedTuple):
     """An object that a plan defines: its number, and its description."""
 
     number: int
-    about: dict[str, Any]
+    about: Description
 
 
 class PlanWriter:
@@ -34,7 +35,7 @@ class PlanWriter:
         if self.sealed:
             raise InvalidInputError("this plan has gone to its tasks: it defines no more")
 
-    def note(self, path: str, about: dict[str, Any]) -> None:
+    def note(self, path: str, about: Description) -> None:
         """Notes an object that was defined, and the groups above it."""
         parts = [part for part in path.split("/") if part]
         for depth in range(1, len(parts) + 1):
@@ -54,9 +55,9 @@ class PlanWriter:
         """The path of an object."""
         return next((path for path, found in self._defined.items() if found.number == number), None)
 
-    def describe(self, path: str) -> dict[str, Any]:
+    def describe(self, path: str) -> Description:
         """Describes an object."""
-        return dict(self._defined["/" + path.strip("/")].about)
+        return self._defined["/" + path.strip("/")].about.copy()
 
     def members(self, path: str) -> list[_native.Member]:
         """What the plan has defined in a group."""
@@ -69,8 +70,7 @@ class PlanWriter:
 
     def shape(self, path: str) -> list[int] | None:
         """The extent of a dataset of the plan."""
-        shape: list[int] | None = self.describe(path)["shape"]
-        return shape
+        return self.describe(path)["shape"]
 
     def scales(self, path: str) -> dict[int, list[str]]:
         """No scales are attached before the plan goes to its tasks."""
@@ -90,7 +90,7 @@ class PlanWriter:
         self._native.define_group(path)
         self.note(path, {"kind": "group"})
 
-    def create_dataset(self, path: str, definition: _native.DatasetDefinition, rows: bool = False, value: Any = None) -> None:
+    def create_dataset(self, path: str, definition: _native.DatasetDefinition, rows: bool = False, value: tuple[bytes, list[bytes]] | None = None) -> None:
         """Defines a dataset, with all of its values if they are given."""
         self.check()
         self._native.define_dataset(path, definition, rows, value)
@@ -109,3 +109,7 @@ class PlanWriter:
         if name is None:
             definition = _native.DatasetDefinition(new_references.datatype_of("object"), shape)
             self.note(path, definition.describe())
+
+
+#: What defines the objects of a new file.
+AnyWriter: TypeAlias = _native.Writer | PlanWriter

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import NoReturn
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import READ_ONLY, ReadOnlyError
 from .backend import Backend, Holder, Named
@@ -15,7 +17,7 @@ class Reading(Backend):
 
     mode = "r"
     is_fixed = True
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
     def __init__(self, file: _native.File) -> None:
         self._file = file
@@ -32,7 +34,7 @@ class Reading(Backend):
     def closed(self) -> bool:
         return self._file.closed
 
-    def hold(self, node: Holder, name: str, about: dict[str, Any] | None) -> None:
+    def hold(self, node: Holder, name: str, about: Description | None) -> None:
         node._file, node._own_name = self._file, name
         node._about = self._file.describe(node._number, name) if about is None else about
 
@@ -43,7 +45,7 @@ class Reading(Backend):
         file, number = self._file.reopen().find(name)
         return Reading(file), number
 
-    def reader(self, node: Any, make: Any) -> Any:
+    def reader(self, node: Holder, make: Callable[[], _native.DatasetReader | None]) -> _native.DatasetReader | None:
         return make()
 
     def flush(self) -> None:
@@ -61,5 +63,5 @@ class Reading(Backend):
     def __hash__(self) -> int:
         return hash(self._file)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Reading, (self._file,)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ..base.type_aliases import Key, ShapeLike, Region
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import dtype_encoding, indexing_keys, new_references
+from .backend import Asked, Creation, Place, TaskOptions
 from .creating import Creating, Definitions
-from .plan_writer import PlanWriter
+from .plan_writer import AnyWriter, PlanWriter
 
 
 class TaskDefinitions(Definitions):
@@ -27,11 +30,11 @@ class Parallel(Creating):
 
     is_shared = True
 
-    def __init__(self, writer: Any, path: str) -> None:
+    def __init__(self, writer: AnyWriter, path: str) -> None:
         super().__init__(writer, path, False)
         self._definitions = TaskDefinitions(self.objects)
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> bool:
         """Creates a dataset of references, which has its values from the beginning.
 
         Args:
@@ -64,8 +67,7 @@ class Parallel(Creating):
 
     def stored_path(self, name: str) -> str:
         """The path under which this task has defined a dataset: links are not followed."""
-        path: str = self.writer.look_up(name).path
-        return path
+        return self.objects.found(name).path
 
     def discard(self, path: str) -> None:
         """Keeps it: what is written in parallel fails as a whole."""
@@ -74,23 +76,23 @@ class Parallel(Creating):
 class Tasking(Parallel):
     """A task of a parallel write, which ends with its fragment."""
 
-    def __init__(self, writer: Any, path: str, number: int) -> None:
+    def __init__(self, writer: AnyWriter, path: str, number: int) -> None:
         self.number = number
         super().__init__(writer, path)
 
     def _left(self) -> str:
         return f"task {self.number} of '{self.path}' was not finished, so nothing of it was written: call finish()"
 
-    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+    def own_options(self, given: Mapping[str, Any], shape: ShapeLike | None) -> TaskOptions:
         unknown = given.keys() - {"region", "rows"}
         if unknown:
             raise TypeError(f"create_dataset() got an unexpected keyword argument {unknown.pop()!r}")
-        options: dict[str, Any] = {"rows": bool(given.get("rows"))}
+        options: TaskOptions = {"rows": bool(given.get("rows"))}
         if given.get("region") is not None:
-            options["region"] = box(given["region"], tuple(shape or ()))
+            options["region"] = box(given["region"], tuple(dtype_encoding.extents("shape", () if shape is None else shape)))
         return options
 
-    def placed(self, asked: Any, options: dict[str, Any]) -> tuple[Any, Any]:
+    def placed(self, asked: Asked, options: TaskOptions) -> tuple[Asked, Place]:
         """A definition without values for a dataset of which this task writes rows or a region, and where its values go.
 
         Args:
@@ -101,8 +103,8 @@ class Tasking(Parallel):
             The definition, and the place: `...` is all of the dataset, and `None` are rows that are appended.
         """
         if options.get("rows"):
-            shape = (0, *np.shape(asked.data)[1:]) if asked.data is not None else asked.shape
-            maxshape = asked.maxshape or [None, *(shape or (0,))[1:]]
+            shape = [0, *np.shape(asked.data)[1:]] if asked.data is not None else None if asked.shape is None else dtype_encoding.extents("shape", asked.shape)
+            maxshape = asked.maxshape or [None, *(shape or [0])[1:]]
             return dataclasses.replace(asked, shape=shape, dtype=_dtype(asked), data=None, maxshape=maxshape), None
         if options.get("region") is not None and asked.data is not None:
             if asked.shape is None:
@@ -110,7 +112,7 @@ class Tasking(Parallel):
             return dataclasses.replace(asked, dtype=_dtype(asked), data=None), slices(options["region"])
         return asked, Ellipsis
 
-    def open_dataset(self, path: str, region: tuple[list[int], list[int]] | None = None) -> bool:
+    def open_dataset(self, path: str, region: Region | None = None) -> bool:
         """Opens a dataset of the plan for writing, if it is one that was not opened yet.
 
         Args:
@@ -127,10 +129,9 @@ class Tasking(Parallel):
                 self.edits += 1
             return is_planned
 
-    def region(self, path: str) -> tuple[list[int], list[int]] | None:
+    def region(self, path: str) -> Region | None:
         """The part of a dataset that this task writes; `None` if it may write any."""
-        region: tuple[list[int], list[int]] | None = self.writer.definition(path).region
-        return region
+        return self.writer.definition(path).region
 
     def finish(self) -> bytes:
         """Completes the subfile.
@@ -140,7 +141,8 @@ class Tasking(Parallel):
         """
         self._unclosed.detach()
         self._closed = True
-        fragment: bytes = self.writer.finish()
+        fragment = self.writer.finish()
+        assert isinstance(fragment, bytes)  # that of a task
         return fragment
 
     def end(self, is_error: bool) -> None:
@@ -160,10 +162,10 @@ class Planning(Parallel):
         super().__init__(writer, path)
         self._unclosed.detach()
 
-    def own_options(self, given: dict[str, Any], shape: Any) -> dict[str, Any]:
+    def own_options(self, given: Mapping[str, Any], shape: ShapeLike | None) -> TaskOptions:
         return {}
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> bool:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> bool:
         """Creates a dataset of references.
 
         Raises:
@@ -177,7 +179,7 @@ class Planning(Parallel):
         """Nothing is open."""
 
 
-def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
+def box(key: Key, shape: tuple[int, ...]) -> Region:
     """Start and count of what a key selects without steps."""
     selected = indexing_keys.select(key, shape)
     if any(not isinstance(axis, tuple) or axis[2] != 1 for axis in selected.axes):
@@ -185,12 +187,12 @@ def box(key: Any, shape: tuple[int, ...]) -> tuple[list[int], list[int]]:
     return [axis[0] for axis in selected.axes], list(selected.box)
 
 
-def slices(box: tuple[list[int], list[int]]) -> tuple[slice, ...]:
+def slices(box: Region) -> tuple[slice, ...]:
     """A box as a key."""
     return tuple(slice(start, start + count) for start, count in zip(*box, strict=True))
 
 
-def _dtype(asked: Any) -> Any:
+def _dtype(asked: Creation) -> object:
     if asked.dtype is not None or asked.data is None:
         return asked.dtype
     array = np.asarray(asked.data)

@@ -6,7 +6,7 @@ import os
 import sys
 import warnings
 import weakref
-from typing import Any
+from typing import TypeAlias
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
@@ -19,8 +19,11 @@ class UnclosedWarning(ResourceWarning):
 if not sys.warnoptions:
     warnings.filterwarnings("always", category=UnclosedWarning)
 
+#: Warns when it is called, which it is unless it is detached before.
+Watch: TypeAlias = "weakref.finalize[[str, str, int, int], object]"
 
-def watch(owner: Any, message: str) -> weakref.finalize[Any, Any]:
+
+def watch(owner: object, message: str) -> Watch:
     """Warns when `owner` is dropped or the interpreter exits, unless the returned object is detached before."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE):

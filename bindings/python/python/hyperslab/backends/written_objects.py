@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..values import new_references
+from .plan_writer import AnyWriter
 
 #: Objects whose descriptions are kept: a file may have millions.
 _MAX_DESCRIBED = 4096
@@ -54,12 +56,12 @@ class WrittenObjects:
 
     format = "hdf5"
 
-    def __init__(self, writer: Any, path: str, user_block_bytes: int = 0) -> None:
+    def __init__(self, writer: AnyWriter, path: str, user_block_bytes: int = 0) -> None:
         self.writer, self.path, self.user_block_bytes = writer, path, user_block_bytes
         #: Names of the dimensions of netCDF variables, by the numbers of their datasets.
         self.declared: dict[int, tuple[str, ...]] = {}
         #: Descriptions of objects by their numbers, until they change.
-        self._described: dict[int, dict[str, Any]] = {}
+        self._described: dict[int, Description] = {}
 
     @property
     def root(self) -> int:
@@ -67,11 +69,18 @@ class WrittenObjects:
         return self._number("/")
 
     def _number(self, path: str) -> int:
+        return self.found(path).id
+
+    def found(self, path: str) -> _native.ObjectInfo:
+        """What is at a path.
+
+        Raises:
+            ObjectNotFoundError: There is nothing.
+        """
         found = self.writer.look_up(path)
         if found is None:
             raise ObjectNotFoundError(f"there is no {path!r} in the file that is written", self.path, path)
-        number: int = found.id
-        return number
+        return found
 
     def object_path(self, number: int, known: str | None = None) -> str:
         """A path of an object: the one that is known, as long as it leads there.
@@ -86,7 +95,7 @@ class WrittenObjects:
                 found = None
             if found is not None and found.id == number:
                 return known
-        path: str | None = self.writer.path_of(number)
+        path = self.writer.path_of(number)
         if path is None:
             raise ObjectNotFoundError("this object was removed", self.path, known)
         return path
@@ -113,8 +122,7 @@ class WrittenObjects:
 
     def kind(self, number: int) -> str:
         """What an object is: `group`, `dataset` or `datatype`."""
-        kind: str = self.writer.look_up(self.object_path(number)).kind
-        return kind
+        return self.found(self.object_path(number)).kind
 
     def check(self, number: int) -> None:
         """Every object can be read."""
@@ -152,7 +160,7 @@ class WrittenObjects:
             if member.kind not in ("object", "hard"):
                 continue
             path = f"{group.rstrip('/')}/{member.name}"
-            found = self.writer.look_up(path)
+            found = self.found(path)
             if found.id in seen:
                 continue
             seen.add(found.id)
@@ -160,7 +168,7 @@ class WrittenObjects:
             if found.kind == "group":
                 yield from self._below(path, f"{above}{member.name}/", seen)
 
-    def describe(self, number: int, path: str) -> dict[str, Any]:
+    def describe(self, number: int, path: str) -> Description:
         """Describes an object, at a path where it is."""
         about = self._described.get(number)
         if about is None:
@@ -177,13 +185,11 @@ class WrittenObjects:
 
     def attribute_names(self, number: int) -> list[str]:
         """Names of an object's attributes."""
-        names: list[str] = self.writer.attribute_names(self.object_path(number))
-        return names
+        return self.writer.attribute_names(self.object_path(number))
 
     def attribute(self, number: int, name: str) -> _native.AttributeValue | None:
         """An attribute; `None` if there is none."""
-        found: _native.AttributeValue | None = self.writer.attribute(self.object_path(number), name)
-        return found
+        return self.writer.attribute(self.object_path(number), name)
 
     def dimensions(self, dataset: int) -> list[tuple[str | None, int | None]]:
         """Name of each dimension of a dataset, and the number of its scale."""
@@ -202,16 +208,16 @@ class WrittenObjects:
 
     def fill_heap(self, dataset: int) -> _native.Heap:
         """What a dataset's fill value points at."""
-        heap: _native.Heap = self.writer.describe(self.object_path(dataset))["fill_heap"]
-        return heap
+        return self.writer.describe(self.object_path(dataset))["fill_heap"]
 
     def external_files(self, dataset: int) -> list[tuple[str, int, int | None]]:
         """No dataset of a new file has external raw data."""
         return []
 
-    def references(self, datatype: _native.Datatype, raw: bytes) -> list[Any]:
+    def references(self, datatype: _native.Datatype, raw: bytes) -> list[new_references.NewReference | None]:
         """The references in whole elements."""
-        return list(new_references.of_elements(self.writer, datatype, raw))
+        writer: Any = self.writer  # not a plan, which has no values
+        return list(new_references.of_elements(writer, datatype, raw))
 
     def _incomplete(self, what: str) -> NoReturn:
         raise UnsupportedError(f"{what} of a file that is being created: close it, and open it", self.path)

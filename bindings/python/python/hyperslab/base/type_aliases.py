@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypedDict
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias, TypedDict
 
 import numpy as np
 
 if TYPE_CHECKING:
-    import numpy.typing
+    import numpy.typing as npt
     import pyarrow.dataset
 
 #: A path of a file or folder.
@@ -25,12 +26,10 @@ UInt64Array = np.ndarray[Any, np.dtype[np.uint64]]
 Int64Array = np.ndarray[Any, np.dtype[np.int64]]
 Float32Array = np.ndarray[Any, np.dtype[np.float32]]
 Float64Array = np.ndarray[Any, np.dtype[np.float64]]
-#: What numpy makes a dtype of.
-DtypeLike: TypeAlias = "numpy.typing.DTypeLike"
-
 # What is given is tested when it is used. Any object is accepted, and these names say what it should be:
 
-#: What indexes a dataset: a number, a slice, `...`, a mask, a list of numbers, names of fields, or several of these in a tuple.
+#: What indexes a dataset: an index, a slice, `...`, a list or array of indexes, a mask, the name of a field, several in a tuple, or a reference to a
+#: region.
 Key: TypeAlias = object
 #: What is stored: what numpy makes an array of, text, references, sequences of any length, or `Empty`.
 Values: TypeAlias = object
@@ -39,6 +38,20 @@ AttributeValues = Mapping[str, Values]
 
 #: The value of an argument that is passed on by its name, to a function whose signature has its type: a name for `Any`.
 Option = Any
+
+#: The path of an object in a file, or the name of an attribute.
+Name: TypeAlias = str | bytes
+#: What numpy makes a dtype of.
+DtypeLike: TypeAlias = "npt.DTypeLike"
+#: A shape: one extent or several; of a largest shape `None` is an extent without limit.
+ShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex]
+MaxShapeLike: TypeAlias = SupportsIndex | Iterable[SupportsIndex | None]
+#: What indexes an array of numpy.
+ArrayKey: TypeAlias = (
+    "SupportsIndex | slice | EllipsisType | Sequence[int] | AnyArray | tuple[SupportsIndex | slice | EllipsisType | Sequence[int] | AnyArray, ...]"
+)
+#: The part of a dataset that one task writes: the first element of each dimension, and how many.
+Region: TypeAlias = tuple[list[int], list[int]]
 
 # What lies in a file or a document is known only when it is read. The functions that return it have these names for `Any`:
 
@@ -81,12 +94,54 @@ class OpenOptions(TypedDict, total=False):
     storage_options: Mapping[str, object] | None
 
 
-class FileOptions(OpenOptions, total=False):
+class ChangeOptions(OpenOptions, total=False):
+    """Options of `hyperslab.open` besides the mode."""
+
+    store: object
+    timeout: float | None
+
+
+class FileOptions(ChangeOptions, total=False):
     """All options of `hyperslab.open`."""
 
     mode: str
-    store: object
-    timeout: float | None
+
+
+class StorageOptions(TypedDict, total=False):
+    """Options of `create_dataset` besides name, shape and dtype."""
+
+    data: object
+    chunks: ShapeLike | bool | None
+    maxshape: MaxShapeLike | bool | None
+    fillvalue: object
+    compression: str | int | None
+    compression_opts: object
+    shuffle: bool
+    fletcher32: bool
+    scaleoffset: int | bool | None
+    track_order: bool | None
+    fill_time: str | None
+    region: Key | None
+    rows: bool
+
+
+class VariableOptions(TypedDict, total=False):
+    """Options of `create_variable` that say how values are stored; `shape` and `regions` only in a plan."""
+
+    chunks: ShapeLike | bool | None
+    compression: str | int | None
+    compression_opts: object
+    shuffle: bool
+    fletcher32: bool
+    shape: ShapeLike | None
+    regions: Iterable[Key] | None
+
+
+class CreateOptions(StorageOptions, total=False):
+    """Options of `create_dataset` besides the name."""
+
+    shape: ShapeLike | None
+    dtype: DtypeLike | None
 
 
 class ScanOptions(TypedDict, total=False):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from types import TracebackType
 
@@ -100,8 +101,8 @@ class _Places:
 
 def _are_alike(one: Dataset, other: Dataset) -> bool:
     """Whether equal bytes in both files are equal values: the same type, grid, filters and fill value, and nothing that points elsewhere."""
-    alike = ("datatype", "shape", "chunks", "filters", "fill", "storage")
-    if any(one._about[name] != other._about[name] for name in alike):
+    alike = operator.itemgetter("datatype", "shape", "chunks", "filters", "fill", "storage")
+    if alike(one._about) != alike(other._about):
         return False
     return bool(one.size) and one._about["storage"] in ("chunked", "contiguous") and not _points(one.dtype) and not one.external and not other.external
 

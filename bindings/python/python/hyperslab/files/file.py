@@ -12,7 +12,7 @@ from ..backends.reading import Reading
 from ..base.arguments import check_choice
 from ..base.errors import Error, InvalidInputError
 from ..base.extras import late
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import ChangeOptions, Path, Paths
 from ..objects import html, tree
 from ..objects.attributes import Attributes
 from ..objects.group import Group, Member, Result
@@ -139,7 +139,7 @@ class File(Group):
         batch_rows: int = 65536,
         limit: int | None = None,
         omitted: str = "warn",
-        variables: Mapping[str, Any] | None = None,
+        variables: Mapping[str, object] | None = None,
         model: str | None = None,
         nonconforming: str = "error",
     ) -> Table:
@@ -186,7 +186,7 @@ class File(Group):
         table._report_omitted(omitted, 2)
         return table
 
-    def sql(self, query: str, *, parameters: Sequence[Any] | Mapping[str, Any] | None = None) -> duckdb.DuckDBPyRelation:
+    def sql(self, query: str, *, parameters: Sequence[object] | Mapping[str, object] | None = None) -> duckdb.DuckDBPyRelation:
         """Runs an SQL query over the datasets and groups, as `hyperslab.sql(query, file)` does. Needs DuckDB
         (`pip install 'hyperslab[sql]'`).
 
@@ -251,7 +251,7 @@ class File(Group):
             self._backend.abandon()
         self.close()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._natives if self._backend.is_fixed else self._backend, self._pattern)
 
     def _closed(self) -> str:
@@ -468,8 +468,8 @@ def open(
     index_folder: Path | None = None,
     chunk_cache_bytes: int | None = None,
     indexes: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    store: Any = None,
+    storage_options: Mapping[str, object] | None = None,
+    store: object = None,
     timeout: float | None = None,
 ) -> File:
     """Opens one or more HDF5 or netCDF files for reading, or one HDF5 file to change it.
@@ -519,7 +519,7 @@ def open(
         ...     f["theta"][0, :10]
     """
     if mode != "r":
-        options = {
+        options: ChangeOptions = {
             "threads": threads,
             "format": format,
             "paths": paths,

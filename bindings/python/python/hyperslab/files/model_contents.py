@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
+from ..objects.node import Node
+from ..base.type_aliases import AttributeValue
 from ..base.blocks import card, dim, facts, fold, grid, leaf, text
 from ..base.errors import Error
 from ..base.extras import LateModule
@@ -22,6 +24,38 @@ MAX_SHOWN, MAX_COLUMNS = 20, 12
 _UNITS = ("units", "unit")
 
 
+class Array(Protocol):
+    """An array of a model."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def step(self) -> int | None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+class Opened(Protocol):
+    """The file of an array."""
+
+    def __getitem__(self, path: str) -> Node: ...
+
+
+class Row(TypedDict, total=False):
+    """A table or an array: the fields of `contents` that it has."""
+
+    kind: str
+    name: str
+    rows: int
+    shape: list[int | None] | None
+    steps: int | None
+    columns: list[str]
+    units: list[str | None]
+    problem: str
+
+
 class View(Protocol):
     """The part of a view's interface that is shown."""
 
@@ -32,13 +66,13 @@ class View(Protocol):
     reason: str
 
     @property
-    def file(self) -> Any: ...
+    def file(self) -> object: ...
     @property
     def tables(self) -> list[str]: ...
     @property
     def omitted(self) -> dict[str, str]: ...
-    def arrays_by_file(self) -> Iterator[tuple[Any, list[Any]]]: ...
-    def table(self, name: str, **options: Any) -> Table: ...
+    def arrays_by_file(self) -> Iterator[tuple[Opened, Sequence[Array]]]: ...
+    def table(self, name: str, *, omitted: str) -> Table: ...
 
 
 def contents(view: View) -> pa.Table:
@@ -59,7 +93,7 @@ def contents(view: View) -> pa.Table:
     return pa.Table.from_pylist(rows(view, None)[0], schema)
 
 
-def rows(view: View, limit: int | None) -> tuple[list[dict[str, Any]], int]:
+def rows(view: View, limit: int | None) -> tuple[list[Row], int]:
     """The first `limit` tables and arrays of a view, each with the fields of `contents` that it has, and the number of all. Arrow's own rows would
     import pandas."""
     arrays = _arrays(view)
@@ -71,7 +105,7 @@ def rows(view: View, limit: int | None) -> tuple[list[dict[str, Any]], int]:
     return found, total
 
 
-def _of_table(view: View, name: str) -> dict[str, Any]:
+def _of_table(view: View, name: str) -> Row:
     try:
         table = view.table(name, omitted="ignore")
         fields = list(table.schema)
@@ -81,28 +115,29 @@ def _of_table(view: View, name: str) -> dict[str, Any]:
         return {"kind": "table", "name": name, "problem": str(error)}
 
 
-def _arrays(view: View) -> dict[str, list[tuple[Any, Any]]]:
+def _arrays(view: View) -> dict[str, list[tuple[Opened, Array]]]:
     """The arrays of all files and steps by name, with their files."""
-    found: dict[str, list[tuple[Any, Any]]] = {}
+    found: dict[str, list[tuple[Opened, Array]]] = {}
     for file, arrays in view.arrays_by_file():
         for array in arrays:
             found.setdefault(array.name, []).append((file, array))
     return found
 
 
-def _of_array(name: str, found: list[tuple[Any, Any]]) -> dict[str, Any]:
+def _of_array(name: str, found: list[tuple[Opened, Array]]) -> Row:
     shapes = [array.shape for _, array in found]
     steps = len({array.step for _, array in found if array.step is not None}) or None
-    about = {"kind": "array", "name": name, "steps": steps, "shape": _common(shapes)}
+    about: Row = {"kind": "array", "name": name, "steps": steps, "shape": _common(shapes)}
     if about["shape"] is None:
         about["problem"] = f"has {len(shapes[0])} dimensions in one place, and another number in others"
     try:
         file, array = found[0]
         attributes = file[array.path].attrs
         unit = next((attributes[key] for key in _UNITS if key in attributes), None)
-        return about | {"units": [_decoded(unit)]}
+        about["units"] = [_decoded(unit)]
     except Error as error:
-        return about | {"problem": str(error)}
+        about["problem"] = str(error)
+    return about
 
 
 def _common(shapes: list[tuple[int, ...]]) -> list[int | None] | None:
@@ -112,13 +147,13 @@ def _common(shapes: list[tuple[int, ...]]) -> list[int | None] | None:
     return [extents[0] if len(set(extents)) == 1 else None for extents in zip(*shapes, strict=True)]
 
 
-def _decoded(unit: Any) -> str | None:
+def _decoded(unit: AttributeValue) -> str | None:
     if isinstance(unit, bytes):
         return unit.decode("utf-8", "replace")
     return None if unit is None else str(unit)
 
 
-def lines(found: list[dict[str, Any]], total: int) -> dict[str, str]:
+def lines(found: list[Row], total: int) -> dict[str, str]:
     """A line for each table and array, by name: `particles: table, 1,200 rows: step, time, x [m]`."""
     shown = {f"{row['kind']} {visible(row['name'])}": f"{_size(row)}{_columns(row)}" for row in found}
     if total > len(shown):
@@ -126,16 +161,16 @@ def lines(found: list[dict[str, Any]], total: int) -> dict[str, str]:
     return shown
 
 
-def _size(row: Mapping[str, Any]) -> str:
+def _size(row: Row) -> str:
     if row.get("problem") is not None:
         return visible(row["problem"])
     if row["kind"] == "table":
         return f"{row['rows']:,} row{'' if row['rows'] == 1 else 's'}"
-    shape = " × ".join("varying" if extent is None else f"{extent:,}" for extent in row["shape"]) or "scalar"
+    shape = " × ".join("varying" if extent is None else f"{extent:,}" for extent in row["shape"] or ()) or "scalar"
     return shape + (f", {row['steps']:,} step{'' if row['steps'] == 1 else 's'}" if row["steps"] else "")
 
 
-def _columns(row: Mapping[str, Any]) -> str:
+def _columns(row: Row) -> str:
     if row.get("problem") is not None:
         return ""
     units = [f" [{visible(unit)}]" if unit else "" for unit in row.get("units") or []]

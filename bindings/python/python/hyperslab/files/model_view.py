@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from ..base.type_aliases import Condition, JsonObject, TableOptions
 from .. import _native
 from ..base.errors import InternalError, InvalidInputError
 from ..tables.table import Table
@@ -14,6 +15,7 @@ from . import model_contents
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from typing_extensions import Unpack
 
 
 #: In a view, `_native` is its file.
@@ -66,12 +68,12 @@ class ModelView:
 
     @property
     def _native(self) -> _native.File:
-        native: _native.File = self.file._file
+        native: _native.File = self.file._backend.native
         return native
 
     @property
     def _natives(self) -> list[NativeFile]:
-        return [file._file for file in self.file.files]
+        return [file._backend.native for file in self.file.files]
 
     @property
     def tables(self) -> list[str]:
@@ -113,7 +115,7 @@ class ModelView:
         return found
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> JsonObject:
         """What the file says of itself beyond tables and arrays: settings, descriptions and units; of several files those that are equal in all.
 
         Empty for models without such facts.
@@ -137,7 +139,7 @@ class ModelView:
         """
         return model_contents.contents(self)
 
-    def table(self, name: str, where: Any = None, **options: Any) -> Table:
+    def table(self, name: str, where: Condition | None = None, **options: Unpack[TableOptions]) -> Table:
         """Plans a scan of one of the model's tables. Planning reads metadata only.
 
         Args:
@@ -188,7 +190,7 @@ _CERTAINTIES = ("possible", "likely", "certain")
 
 def recognized(file: Any) -> list[ModelView]:
     """The models that recognize a file, or all files of a set, the surest first. A model is as sure of a set as of the file it is least sure of."""
-    natives = [one._file for one in file.files]
+    natives = [one._backend.native for one in file.files]
     found = _native.recognize_models(natives[0])
     least = {one.model: (_CERTAINTIES.index(one.certainty), one.reason) for one in found}
     for native in natives[1:]:

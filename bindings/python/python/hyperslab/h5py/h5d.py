@@ -109,7 +109,9 @@ class DatasetID(ObjectID):
         return self._places()
 
     def _places(self) -> list[StoreInfo]:
-        return [StoreInfo(tuple(start), mask, offset, size) for start, mask, offset, size in _native.stored_chunks(self._node._backend.native, self._node._number)]
+        return [
+            StoreInfo(tuple(start), mask, offset, size) for start, mask, offset, size in _native.stored_chunks(self._node._backend.native, self._node._number)
+        ]
 
 
 create = unsupported("h5d.create")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .. import _native
+from ..backends.plan_writer import AnyWriter
 from ..base.errors import InvalidInputError
 from ..files.file import File
 from ..objects.attributes import value_of
@@ -59,7 +60,7 @@ def write_master(
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
-            elif dtype_encoding.has_references(found._about["datatype"]):
+            elif found._about["datatype"].has_references:
                 _write_references(made, writer, joined, name, found, merged, opened, grows)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
@@ -102,7 +103,7 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
     return [None if limit is None else extent for limit, extent in zip(limits, whole, strict=True)]
 
 
-def _write_series(writer: _native.Writer, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
+def _write_series(writer: AnyWriter, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
     whole, datatype = list(series.whole), found._about["datatype"]
     limits = _limits(found, whole, series.axis, grows)
     mappings, at = [], 0
@@ -116,7 +117,7 @@ def _write_series(writer: _native.Writer, name: str, found: Dataset, series: Ser
     writer.create_virtual(name, _native.DatasetDefinition(datatype, whole, maxshape=limits, fill=fill), mappings)
 
 
-def _write_same(made: File, writer: _native.Writer, name: str, found: Dataset, source: str, grows: bool) -> None:
+def _write_same(made: File, writer: AnyWriter, name: str, found: Dataset, source: str, grows: bool) -> None:
     datatype, about = found._about["datatype"], found._about
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
@@ -130,7 +131,7 @@ def _write_same(made: File, writer: _native.Writer, name: str, found: Dataset, s
 
 def _write_references(
     made: File,
-    writer: _native.Writer,
+    writer: AnyWriter,
     joined: Joined,
     name: str,
     found: Dataset,
@@ -160,7 +161,7 @@ def _write_references(
     references.write(target, merged, name, parts, series.axis, series.axis is None)
 
 
-def _copy_attributes(made: File, writer: _native.Writer, joined: Joined, name: str, merged: references.MergedReferences) -> None:
+def _copy_attributes(made: File, writer: AnyWriter, joined: Joined, name: str, merged: references.MergedReferences) -> None:
     """The attributes that all files have in common, in the order of the first."""
     found = joined.objects[name]
     for key in found._file.attribute_names(found._number):
@@ -173,18 +174,18 @@ def _copy_attributes(made: File, writer: _native.Writer, joined: Joined, name: s
             made[name].attrs[key] = numbers
         elif key == "NAME" and isinstance(found, Dataset) and is_placeholder(found):
             writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
-        elif dtype_encoding.has_references(value.datatype):
+        elif value.datatype.has_references:
             heap: list[bytes] = []
             elements = merged.of(found.attrs[key], found._file.path, name) if value.shape is not None else []
             data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
             writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
-        elif dtype_encoding.uses_heap(value.datatype):
+        elif value.datatype.uses_heap:
             made[name].attrs[key] = value_of(value, found._file)
         else:
             writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
 
 
-def _write_declared(writer: _native.Writer, joined: Joined) -> None:
+def _write_declared(writer: AnyWriter, joined: Joined) -> None:
     """The dimensions of netCDF classic files that no variable is named after, as the netCDF library writes them into HDF5."""
     for path, dimension in joined.declared.items():
         if path in joined.objects:
@@ -196,12 +197,12 @@ def _write_declared(writer: _native.Writer, joined: Joined) -> None:
         _mark_as_scale(writer, path, _NO_VARIABLE.format(extent))
 
 
-def _mark_as_scale(writer: _native.Writer, path: str, name: str) -> None:
+def _mark_as_scale(writer: AnyWriter, path: str, name: str) -> None:
     writer.set_attribute(path, "CLASS", *fixed_text("DIMENSION_SCALE"))
     writer.set_attribute(path, "NAME", *fixed_text(name))
 
 
-def _write_new_dimension(made: File, writer: _native.Writer, joined: Joined, opened: Callable[[str], File]) -> None:
+def _write_new_dimension(made: File, writer: AnyWriter, joined: Joined, opened: Callable[[str], File]) -> None:
     """The scale of the new dimension, with a label for each file if there are labels."""
     name = f"/{joined.how.new_dim}"
     labels = joined.how.labels

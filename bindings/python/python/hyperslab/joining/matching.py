@@ -17,7 +17,6 @@ from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..objects.node import Node
-from ..values import dtype_encoding
 from . import references
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .how import How
@@ -164,7 +163,7 @@ class Joined:
         for path, item in found:
             if item.kind == "unreadable" or getattr(item, "refusal", None):
                 raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-            if isinstance(item, Dataset) and not self.how.keeps_references and dtype_encoding.has_references(item._about["datatype"]):
+            if isinstance(item, Dataset) and not self.how.keeps_references and item._about["datatype"].has_references:
                 raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
             if isinstance(item, (Group, Dataset)):
                 yield path, item
@@ -402,7 +401,7 @@ def _same_attribute(mine: Node, theirs: Node, name: str) -> bool:
     if one is None or other is None:
         return False
     is_same_type = (one.shape, one.datatype) == (other.shape, other.datatype)
-    if is_same_type and not dtype_encoding.uses_heap(one.datatype) and not dtype_encoding.has_references(one.datatype):
+    if is_same_type and not one.datatype.uses_heap and not one.datatype.has_references:
         return bool(one.data == other.data)
     if not is_same_type and all("string" in value.datatype.class_name for value in (one, other)):
         return text_of(mine, name) == text_of(theirs, name)

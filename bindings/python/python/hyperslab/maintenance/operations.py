@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..base.description import Description
 from .. import _native
 from ..base.arguments import check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
@@ -14,7 +15,7 @@ from ..base.type_aliases import Path
 from ..comparing.diff import check_copy
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
-from ..objects.filters import check_filters, compression_of, filters_of
+from ..objects.filters import Filter, check_filters, compression_of, filters_of
 from ..objects.links import HardLink
 from ..sources.addresses import is_address, options_of
 from . import shrinking
@@ -276,7 +277,7 @@ def repack(
         matching = [found for found in _matching(before, patterns) if objects is None or objects.has(found[0])]
         if not matching and patterns != ("*",):
             raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
-        if matching and shape is not None and not any(len(about["shape"]) == len(shape) for _, about in matching):
+        if matching and shape is not None and not any(len(about["shape"] or ()) == len(shape) for _, about in matching):
             raise InvalidInputError(f"chunks={shape} have {len(shape)} dimensions, and no dataset that matches has as many", before)
         for dataset, about in matching:
             found = _storage(dataset, about, shape, contiguous, filters)
@@ -325,12 +326,12 @@ def _chosen(file: str, only: str | Iterable[str] | None, exclude: str | Iterable
     return _Chosen(frozenset({"/"} if only is None else chosen), frozenset(excluded))
 
 
-_Filters = list[tuple[int, str | None, bool, list[int]]]
+_Filters = list[Filter]
 
 
-def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
+def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Description]]:
     """Paths and descriptions of the datasets that match and whose storage may change."""
-    found: dict[int, tuple[str, dict[str, Any]]] = {}
+    found: dict[int, tuple[str, Description]] = {}
     with open_file(file, format="hdf5") as opened:
 
         def look(path: str, link: object) -> None:
@@ -354,13 +355,14 @@ def _may_change(dataset: Dataset) -> bool:
 
 def _storage(
     path: str,
-    about: dict[str, Any],
+    about: Description,
     chunks: tuple[int, ...] | None,
     contiguous: bool,
     filters: tuple[str | int | None, object, bool | None, bool | None],
 ) -> tuple[list[int] | None, _Filters] | None:
     """Chunk shape and filters that a dataset gets; `None` if it stays as it is."""
-    can_grow = list(about["shape"]) != list(about["maxshape"])
+    extents = about["shape"] or []
+    can_grow = extents != about["maxshape"]
     if contiguous:
         return None if can_grow or about["chunks"] is None else (None, [])
     now = [(number, parameters) for number, _, parameters in about["filters"]]
@@ -376,9 +378,9 @@ def _storage(
         numbers = [number for number, _ in now]
         wanted = filters_of(compression, level, 2 in numbers if shuffle is None else shuffle, 3 in numbers if fletcher32 is None else fletcher32)
     shape = None if about["chunks"] is None else list(about["chunks"])
-    if chunks is not None and len(chunks) == len(about["shape"]):
+    if chunks is not None and len(chunks) == len(extents):
         # A chunk may be larger than a dataset only where the dataset may grow.
-        limits = zip(chunks, about["shape"], about["maxshape"], strict=True)
+        limits = zip(chunks, extents, about["maxshape"], strict=True)
         shape = [chunk if most is None else min(chunk, max(most, extent, 1)) for chunk, extent, most in limits]
     chunked = about["chunks"] and list(about["chunks"])
     # Parameters that follow from the type are set when the dataset is made: filters are the same if their numbers and levels are.

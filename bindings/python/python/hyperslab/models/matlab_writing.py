@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import _native
+from ..backends.plan_writer import AnyWriter
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray, AnyDtype, Option
 from ..files.file import File
@@ -51,7 +52,7 @@ def check_name(name: object) -> str:
 class Writer:
     """Writes values into a file, each below a path."""
 
-    def __init__(self, file: File, writer: _native.Writer, options: dict[str, Option]) -> None:
+    def __init__(self, file: File, writer: AnyWriter, options: dict[str, Option]) -> None:
         self._file, self._writer, self._options = file, writer, options
         self._referred = 0
         self._datatypes: dict[AnyDtype, _native.Datatype] = {}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray
 from .. import _native
 from ..base.errors import InvalidInputError
 from . import times as netcdf_times
 from .variables import Contents, Variable
 
 
-def attributes(contents: Contents, group: str, name: str, dims: Iterable[str], coordinates: Any, cell_methods: Any, grid_mapping: str | None) -> dict[str, str]:
+def attributes(
+    contents: Contents,
+    group: str,
+    name: str,
+    dims: Iterable[str],
+    coordinates: str | Iterable[object] | None,
+    cell_methods: str | Iterable[object] | None,
+    grid_mapping: str | None,
+) -> dict[str, str]:
     """The attributes `coordinates`, `cell_methods` and `grid_mapping` of the variable `name` of a group."""
     found = {}
     what = f"variable {name!r}"
@@ -46,7 +54,7 @@ def nearest(contents: Contents, group: str, name: str) -> Variable | None:
         group = group.rpartition("/")[0]
 
 
-def bounds_of(made: Variable, name: str, bounds: Any) -> tuple[str, np.ndarray[Any, Any]]:
+def bounds_of(made: Variable, name: str, bounds: object) -> tuple[str, AnyArray]:
     """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar are those of the
     variable."""
     values, what = bounds, f"bounds of variable {name!r}"
@@ -68,7 +76,7 @@ def short_name(vertices: int) -> str:
     return "bnds" if vertices == 2 else "vertices"
 
 
-def checked_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def checked_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
     """The parameters of a grid mapping: numbers, lists of numbers, texts."""
     for name, value in parameters.items():
         if not isinstance(value, str) and np.asarray(value).dtype.kind not in "iuf":

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
 
 import numpy as np
 
 from .. import _native
 from ..objects.netcdf_dimension import NetcdfDimension
+from ..backends.plan_writer import AnyWriter
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
-from .variables import Contents
+from .variables import Contents, DefinitionWriter
 
 #: netCDF's own names for dimensions without a variable; the number is the dimension's size.
 NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
 _INT = _native.Datatype.integer(4, signed=True)
 
 
-def join(contents: Contents, writer: Any, there: Container[str] = ()) -> None:
+def join(contents: Contents, writer: AnyWriter, there: Container[str] = ()) -> None:
     """Joins all variables of a file and their dimensions.
 
     Args:
@@ -38,7 +38,7 @@ def join(contents: Contents, writer: Any, there: Container[str] = ()) -> None:
             write_coordinates(writer, variable.path, variable.found)
 
 
-def write_scale(contents: Contents, writer: Any, dimension: NetcdfDimension) -> None:
+def write_scale(contents: Contents, writer: DefinitionWriter, dimension: NetcdfDimension) -> None:
     """Writes the scale of a dimension: its variable, or a dataset without values."""
     path = "/" + dimension.path
     variable = contents.variables.get(dimension.path)
@@ -54,7 +54,7 @@ def write_scale(contents: Contents, writer: Any, dimension: NetcdfDimension) -> 
     writer.set_attribute(path, "_Netcdf4Dimid", [], _INT, np.array(dimension.number, "<i4").tobytes(), [])
 
 
-def write_coordinates(writer: Any, path: str, found: tuple[NetcdfDimension, ...]) -> None:
+def write_coordinates(writer: DefinitionWriter, path: str, found: tuple[NetcdfDimension, ...]) -> None:
     """Writes the numbers of the dimensions of a coordinate variable of several dimensions."""
     numbers = np.array([dim.number for dim in found], "<i4")
     writer.set_attribute(path, "_Netcdf4Coordinates", [len(numbers)], _INT, numbers.tobytes(), [])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..backends.backend import Changes
 from ..backends.reading import Reading
@@ -80,7 +81,7 @@ class EditedContents(Contents):
         return max((dimension.number for dimension in self.dimensions.values()), default=-1) + 1
 
 
-def _datasets(group: Any, types: dict[str, NetcdfType]) -> Iterator[tuple[str, Any]]:
+def _datasets(group: Group, types: dict[str, NetcdfType]) -> Iterator[tuple[str, Dataset]]:
     """Paths and datasets of a group and the groups in it. Committed datatypes become `types`."""
     for name in group:
         if not isinstance(group.get(name, getlink=True), HardLink):
@@ -144,10 +145,20 @@ class EditedWriter:
         self.create_group(path.rpartition("/")[0])
         self.changes.make(lambda editor: editor.create_dataset(path, definition, True))
 
-    def set_attribute(self, path: str, name: str, shape: Any, datatype: _native.Datatype, value: bytes, heap: Any) -> None:
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: _native.Datatype, value: bytes, heap: list[bytes]) -> None:
         """Sets an attribute."""
         number = StoredDataset(self.changes, path)._number
         self.changes.make(lambda editor: editor.set_attribute(number, name, shape, datatype, value, heap))
+
+    def attribute(self, path: str, name: str) -> _native.AttributeValue | None:
+        """An attribute; `None` if there is none."""
+        file = self.changes.raw
+        return file.attribute(file.find(path)[1], name)
+
+    def remove_attribute(self, path: str, name: str) -> None:
+        """Removes an attribute."""
+        number = StoredDataset(self.changes, path)._number
+        self.changes.make(lambda editor: editor.delete_attribute(number, name))
 
     def attribute_names(self, path: str) -> list[str]:
         """Names of the attributes of an object."""
@@ -163,7 +174,7 @@ class EditedView(NetcdfView):
 
     contents: EditedContents
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Group) -> None:
         changes: Changes = group._changes
         known = changes.netcdf
         if known is None or known.edits != changes.edits:
@@ -190,7 +201,15 @@ class EditedView(NetcdfView):
         return made
 
     def _new_variable(
-        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        sizes: tuple[int | None, ...],
+        given: DtypeLike | NetcdfType,
+        fill: Elements,
+        options: VariableOptions,
+        data: Elements,
+        missing: Elements,
     ) -> Variable:
         storage_of(options, sizes)
         own = self.contents.dimensions.get(path)
@@ -219,12 +238,12 @@ class EditedView(NetcdfView):
     def _declared(self, made: Variable) -> None:
         """Its dimensions are attached at once."""
 
-    def _fill_variable(self, made: Variable, data: Any) -> None:
+    def _fill_variable(self, made: Variable, data: Elements) -> None:
         if made.type is not None:
             data = made.type.checked(data, f"variable {made.path!r}")
         self.dataset(made)[...] = np.ma.filled(data, made.fill) if np.ma.isMaskedArray(data) else data
 
-    def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any:
+    def create_variable(self, name: str, dims: str | Sequence[str] = (), dtype: DtypeLike | None = None, data: Elements = None, **options: Any) -> Variable:
         path = self._place(name, "variable")
         there = set(self.contents.variables)
         try:

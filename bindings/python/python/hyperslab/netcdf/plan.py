@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NoReturn
 
+from ..base.type_aliases import Key, Path
 from .. import _native
 from ..backends.plan_writer import PlanWriter
 from ..backends.tasking import box
@@ -12,16 +14,19 @@ from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..writing import parallel
-from ..writing.parallel import Task, WritePlan
-from .planning import KNOWN, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
+from ..writing.parallel import PlanOptions, Task, WritePlan
+from .planning import KnownVariable, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
 from .writing import write_properties
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class NetcdfPlan(Group, WritePlan):
     """A parallel write of one netCDF-4 file. The plan defines dimensions, variables, groups, types and attributes, as
     `create_netcdf` does. Tasks write values: `task.variable("t2m")`."""
 
-    def __init__(self, path: Any, mode: str = "x", *, writers: int | None = None, **options: Any) -> None:
+    def __init__(self, path: Path, mode: str = "x", *, writers: int | None = None, **options: Unpack[PlanOptions]) -> None:
         """Plans a write. Values of variables that are created with `data` are part of the plan.
 
         Args:
@@ -32,7 +37,7 @@ class NetcdfPlan(Group, WritePlan):
             >>> plan = hs.NetcdfPlan("big.nc", writers=4)
         """
         WritePlan.__init__(self, path, mode, writers=writers, track_order=True, **options)
-        self._about_variables: dict[str, dict[str, Any]] | None = None
+        self._about_variables: dict[str, KnownVariable] | None = None
         self._begin(writers, dimensions_of(self.path) if mode == "a" else {})
         write_properties(self._writer)
 
@@ -48,11 +53,11 @@ class NetcdfPlan(Group, WritePlan):
         """The file that readers will open."""
         return self._native.path
 
-    def create_dataset(self, *_: Any, **__: Any) -> NoReturn:
+    def create_dataset(self, *_: object, **__: object) -> NoReturn:
         """Raises `UnsupportedError`: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables", self.path)
 
-    def _sealed(self) -> dict[str, dict[str, Any]]:
+    def _sealed(self) -> dict[str, KnownVariable]:
         """Ends the definitions, and notes what tasks need to know; returns that."""
         if self._about_variables is None:
             self._contents.seal()
@@ -62,7 +67,9 @@ class NetcdfPlan(Group, WritePlan):
 
     def _decoded(self) -> None:
         about = json.loads(self._native.note)["netcdf"]
-        if not isinstance(about, dict) or not all(isinstance(variable, dict) and variable.keys() == KNOWN for variable in about.values()):
+        if not isinstance(about, dict) or not all(
+            isinstance(variable, dict) and variable.keys() == KnownVariable.__required_keys__ for variable in about.values()
+        ):
             raise ValueError("what a task knows of each variable")
         self._about_variables = about
         self._begin(None, {})
@@ -72,7 +79,7 @@ class NetcdfPlan(Group, WritePlan):
         self._sealed()
         return WritePlan.__bytes__(self)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WritePlan.__reduce__(self)
 
     def __bool__(self) -> bool:
@@ -102,7 +109,7 @@ class NetcdfPlan(Group, WritePlan):
         about = self._sealed()
         return NetcdfTask(self._native.task(number, threads), number, self, about)
 
-    def commit(self, fragments: Any) -> parallel.Committed:
+    def commit(self, fragments: Iterable[bytes]) -> parallel.Committed:
         """Publishes what the tasks wrote, as `WritePlan.commit`.
 
         Args:
@@ -129,11 +136,11 @@ class NetcdfTask(Task):
 
     _backend_class = NetcdfTasking
 
-    def __init__(self, native: _native.Writer, number: int, plan: NetcdfPlan, about: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, native: _native.Writer, number: int, plan: NetcdfPlan, about: dict[str, KnownVariable]) -> None:
         super().__init__(native, number, plan)
         self._variables_about, self._opened = about, dict[str, Dataset]()
 
-    def variable(self, path: str, region: Any = None) -> Dataset:
+    def variable(self, path: str, region: Key | None = None) -> Dataset:
         """A variable of the plan, for writing.
 
         Args:
@@ -181,7 +188,7 @@ class NetcdfTask(Task):
         """
         return self.variable(path)
 
-    def write(self, path: str, values: Any) -> None:
+    def write(self, path: str, values: object) -> None:
         """Writes this task's part of a variable: its region, or its own rows.
 
         Args:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn
+from typing import NoReturn, TypedDict
 
 import numpy as np
 
+from ..backends.backend import Creation
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
-from ..backends.plan_writer import PlanWriter
+from ..backends.plan_writer import AnyWriter, PlanWriter
 from ..backends.tasking import Planning, Tasking, box, slices
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..files.file import open as open_file
+from ..objects.filters import Filter
 from ..objects.group import Group
 from ..values import dtype_encoding
 from ..values.dtype_encoding import extents, fill_of
@@ -23,10 +26,19 @@ from .view import NetcdfView, storage_of
 from .writing import NetcdfRules
 
 
+class _StoredAs(TypedDict):
+    """How values of a variable are stored, for its definition in the plan and for that of its regions."""
+
+    chunks: list[int] | None
+    filters: list[Filter]
+    fill: tuple[bytes, list[bytes]] | None
+
+
 class PlannedView(NetcdfView):
     """What netCDF sees of a group of a plan."""
 
     contents: PlannedContents
+    _writer: PlanWriter
 
     def _place(self, path: str, what: str) -> str:
         self._writer.check()
@@ -42,7 +54,15 @@ class PlannedView(NetcdfView):
         return None if count is None else [slices(self.contents.native.region(self.variables[name].path, task)) for task in range(count)]
 
     def _new_variable(
-        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        sizes: tuple[int | None, ...],
+        given: DtypeLike | NetcdfType,
+        fill: Elements,
+        options: VariableOptions,
+        data: Elements,
+        missing: Elements,
     ) -> Variable:
         """Defines a variable, with all of its values if they are given. Without, tasks write it: rows of their own along a
         first dimension without limit, else regions. `shape=` is the extent of a variable over dimensions without limit that
@@ -63,17 +83,17 @@ class PlannedView(NetcdfView):
             heap: list[bytes] = []
             stored = dtype_encoding.filled(data, missing, datatype) if np.ma.is_masked(data) else dtype_encoding.stored(data, datatype, heap)
             value = np.broadcast_to(stored, stored.shape).tobytes(), heap
-        stored_as: dict[str, Any] = {"chunks": chunks, "filters": filters, "fill": fill_of(fill, datatype)}
+        stored_as: _StoredAs = {"chunks": chunks, "filters": filters, "fill": fill_of(fill, datatype)}
         definition = _native.DatasetDefinition(datatype, list(shape), maxshape=maxshape, committed=committed, **stored_as)
         self._writer.create_dataset("/" + path, definition, rows, value)
-        if self.contents.writers is not None and not rows and data is None and shape and not dtype_encoding.uses_heap(datatype):
+        if self.contents.writers is not None and not rows and data is None and shape and not datatype.uses_heap:
             boxes = None if regions is None else [box(region, shape) for region in regions]
             self.contents.native.create_dataset(path, _native.DatasetDefinition(datatype, list(shape), **stored_as), boxes)
         elif regions is not None:
             raise InvalidInputError(f"regions of variable {path}: give the plan writers=, and leave out data and rows")
         return Variable(self._writer, "/" + path, datatype)
 
-    def _fill_variable(self, made: Variable, data: Any) -> None:
+    def _fill_variable(self, made: Variable, data: Elements) -> None:
         """The plan has the values already."""
 
 
@@ -99,7 +119,7 @@ class PlannedContents(Contents):
 class NetcdfPlanning(NetcdfRules, Planning):
     """A plan of a netCDF file."""
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> NoReturn:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> NoReturn:
         """Refused: a netCDF file has variables, not datasets."""
         raise UnsupportedError("a dataset in a plan of netCDF: create variables", self.path, path)
 
@@ -107,7 +127,7 @@ class NetcdfPlanning(NetcdfRules, Planning):
 class NetcdfTasking(NetcdfRules, Tasking):
     """A task of a plan of a netCDF file."""
 
-    def create_given(self, path: str, asked: Any, track_order: bool | None) -> NoReturn:
+    def create_given(self, path: str, asked: Creation, track_order: bool | None) -> NoReturn:
         """Refused: the plan defines the variables."""
         raise UnsupportedError("a dataset in a task of netCDF: let the plan create the variable", self.path, path)
 
@@ -118,12 +138,12 @@ def dimensions_of(path: str) -> dict[str, int]:
     if not os.path.exists(path):
         return found
 
-    def look(group: Any) -> None:
+    def look(group: Group) -> None:
         for name in group:
             member = group[name]
             if "CLASS" in member.attrs and "_Netcdf4Dimid" in member.attrs:
                 found[member.name.strip("/")] = int(member.attrs["_Netcdf4Dimid"])
-            elif hasattr(member, "keys"):
+            elif isinstance(member, Group):
                 look(member)
 
     with open_file(path, format="hdf5") as file:
@@ -131,25 +151,37 @@ def dimensions_of(path: str) -> dict[str, int]:
     return found
 
 
-#: What a task knows of a variable.
-KNOWN = {"stored", "shape", "dims", "times", "type", "fill", "fill_is_known"}
+class KnownVariable(TypedDict):
+    """What a task knows of a variable."""
+
+    #: The path of its dataset.
+    stored: str
+    shape: list[int]
+    #: Names of its dimensions.
+    dims: list[str]
+    #: How dates are stored: units, calendar, dtype and fill value.
+    times: tuple[str, str | None, str, int | float] | None
+    #: The path of the type that the file defines.
+    type: str | None
+    fill: int | float | str | None
+    fill_is_known: bool
 
 
-def about_variable(variable: Variable) -> dict[str, Any]:
+def about_variable(variable: Variable) -> KnownVariable:
     fill = None if variable.fill is None else np.asarray(variable.fill).item()
     encoding = variable.encoding
     return {
         "stored": variable.path,
         "shape": list(variable.shape),
         "dims": list(variable.dims),
-        "times": None if encoding is None else [encoding.units, encoding.calendar, encoding.dtype.str, np.asarray(encoding.fill).item()],
+        "times": None if encoding is None else (encoding.units, encoding.calendar, encoding.dtype.str, np.asarray(encoding.fill).item()),
         "type": None if variable.type is None else variable.type.path,
         "fill": fill.decode("latin-1") if isinstance(fill, bytes) else fill if isinstance(fill, (int, float, str)) else None,
         "fill_is_known": variable.fill_is_known,
     }
 
 
-def known_variable(about: dict[str, Any], writer: Any, datatype: _native.Datatype) -> Variable:
+def known_variable(about: KnownVariable, writer: AnyWriter, datatype: _native.Datatype) -> Variable:
     """A variable of the plan, as a task knows it."""
     made = Variable(writer, about["stored"], datatype)
     made.dims, made.fill, made.fill_is_known = tuple(about["dims"]), about["fill"], about["fill_is_known"]

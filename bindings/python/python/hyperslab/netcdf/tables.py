@@ -5,13 +5,12 @@ from __future__ import annotations
 import decimal
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import Elements, DtypeLike, Path
 from ..files.file import File
 from ..values.batch_reader import BatchReader
 from ..values.netcdf_types import DEFAULT_FILLS
@@ -25,7 +24,7 @@ def write_rows(
     source: pa.RecordBatchReader | BatchReader,
     path: Path,
     advance: Callable[[int], None] = lambda rows: None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> int:
     """Writes a stream of batches as a netCDF-4 file, which replaces an existing one when it is complete.
 
@@ -69,7 +68,7 @@ class _Column:
         self._name, self._type = field.name, field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         self._is_text = pa.types.is_string(self._type) or pa.types.is_large_string(self._type) or pa.types.is_string_view(self._type)
         self._is_time = pa.types.is_timestamp(self._type) or pa.types.is_date(self._type) or pa.types.is_duration(self._type)
-        dtype: Any
+        dtype: DtypeLike | None
         if self._is_text:
             dtype = str
         elif pa.types.is_date(self._type):
@@ -111,7 +110,7 @@ class _Column:
             return "D" if pa.types.is_date32(self._type) else "ms"
         return str(self._type.unit)
 
-    def _numbers(self, values: pa.Array) -> Any:
+    def _numbers(self, values: pa.Array) -> Elements:
         """The values with nulls masked. A value that readers would take for a null is an error."""
         assert self._dtype is not None
         if pa.types.is_decimal(self._type):

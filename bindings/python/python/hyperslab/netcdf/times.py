@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, DtypeLike, Elements
 from ..base.errors import InvalidInputError, UnsupportedError
 
 #: Nanoseconds of each unit.
@@ -45,7 +46,7 @@ _REFORM = int(np.datetime64("1582-10-15", "D").astype("i8")) * _STEPS["days"]
 _INT = np.iinfo(np.int64)
 
 
-def is_time(values: Any) -> bool:
+def is_time(values: object) -> bool:
     """Whether the values are dates or durations, of numpy, of Python, or of cftime."""
     if isinstance(values, (np.ndarray, np.generic)) and values.dtype.kind != "O":
         return values.dtype.kind in "mM"
@@ -53,7 +54,7 @@ def is_time(values: Any) -> bool:
     return isinstance(first, (datetime.date, datetime.timedelta, np.datetime64, np.timedelta64)) or _is_cftime(first)
 
 
-def _first(values: Any) -> Any:
+def _first(values: object) -> Any:
     """The first of nested values that is not None."""
     if isinstance(values, np.ndarray):
         values = values.reshape(-1).tolist() if values.dtype.kind == "O" else values.reshape(-1)[:1]
@@ -62,18 +63,18 @@ def _first(values: Any) -> Any:
     return next((first for first in map(_first, values) if first is not None), None)
 
 
-def _is_cftime(value: Any) -> bool:
+def _is_cftime(value: object) -> bool:
     return (type(value).__module__ or "").partition(".")[0] == "cftime"
 
 
-def _of_numpy(values: Any) -> np.ndarray[Any, Any]:
+def _of_numpy(values: object) -> AnyArray:
     """Dates and durations as numpy has them; times with a zone in UTC."""
     given = (
         np.asarray(values) if not isinstance(values, np.ma.MaskedArray) else np.where(np.ma.getmaskarray(values), np.array("NaT", values.dtype), values.data)
     )
     if given.dtype.kind == "O":
 
-        def plain(value: Any) -> Any:
+        def plain(value: object) -> object:
             if isinstance(value, datetime.datetime) and value.tzinfo is not None:
                 return value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
             return value
@@ -135,7 +136,7 @@ def is_converted(units: str, calendar: str) -> bool:
 class TimeEncoding:
     """How dates or durations of a variable become counts: `units` and `calendar` are its attributes."""
 
-    def __init__(self, units: str, calendar: str | None, dtype: np.dtype[Any], fill: Any) -> None:
+    def __init__(self, units: str, calendar: str | None, dtype: AnyDtype, fill: Elements) -> None:
         self.units, self.calendar, self.dtype, self.fill = units, calendar, dtype, fill
         word, since, reference = units.partition(" since ")
         self.step = _SHORT.get(word.strip().lower(), word.strip().lower())
@@ -145,11 +146,11 @@ class TimeEncoding:
         self._reference = _nanoseconds(reference, units) if self.is_date and calendar in _GREGORIAN else 0
 
     @property
-    def attributes(self) -> dict[str, Any]:
+    def attributes(self) -> dict[str, str]:
         """CF's attributes."""
         return {"units": self.units} if self.calendar is None else {"units": self.units, "calendar": self.calendar}
 
-    def counts(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
+    def counts(self, values: object, what: str) -> tuple[AnyArray, bool]:
         """The values as counts, and whether some are missing, which are the fill value."""
         first = _first(values)
         if _is_cftime(first):
@@ -180,7 +181,7 @@ class TimeEncoding:
         out[missing] = self.fill
         return out, bool(missing.any())
 
-    def _ratio(self, times: np.ndarray[Any, Any], missing: np.ndarray[Any, Any], step: int) -> tuple[np.ndarray[Any, Any], int]:
+    def _ratio(self, times: AnyArray, missing: AnyArray, step: int) -> tuple[AnyArray, int]:
         """Counts as fractions: numerators, and the denominator of all. Python's integers if 64 bits do not hold them."""
         divisor = math.gcd(step, _STEPS[self.step], self._reference)
         factor, bottom, shift = step // divisor, _STEPS[self.step] // divisor, self._reference // divisor
@@ -190,7 +191,7 @@ class TimeEncoding:
             given = given.astype(object)
         return given * factor - shift, bottom
 
-    def _check_calendar(self, times: np.ndarray[Any, Any], what: str) -> None:
+    def _check_calendar(self, times: AnyArray, what: str) -> None:
         if self.calendar not in _GREGORIAN:
             raise UnsupportedError(f"{what}: numpy's dates in the calendar {self.calendar!r}: give dates of cftime")
         step = _STEPS[_OF_NUMPY[np.datetime_data(times.dtype)[0]]]
@@ -200,7 +201,7 @@ class TimeEncoding:
                 f'{what}: dates before 1582-10-15 in the calendar {self.calendar!r}, which numpy\'s are not: give calendar="proleptic_gregorian"'
             )
 
-    def _counts_of_cftime(self, values: Any, what: str) -> tuple[np.ndarray[Any, Any], bool]:
+    def _counts_of_cftime(self, values: object, what: str) -> tuple[AnyArray, bool]:
         import cftime
 
         given = np.asarray(values, dtype=object)
@@ -213,7 +214,7 @@ class TimeEncoding:
         return out, bool(missing.any())
 
 
-def of_units(units: Any, calendar: Any) -> tuple[str, str] | None:
+def of_units(units: AttributeValue, calendar: AttributeValue) -> tuple[str, str] | None:
     """Units and calendar of a variable of numbers, if these are CF's of dates."""
     if not isinstance(units, str) or not isinstance(calendar or "", str):
         return None
@@ -222,7 +223,7 @@ def of_units(units: Any, calendar: Any) -> tuple[str, str] | None:
     return (units, (calendar or "standard").lower()) if since and is_known else None
 
 
-def chosen(values: Any, dtype: Any, units: str | None, calendar: str | None, growing: bool, fill: Any) -> TimeEncoding:
+def chosen(values: object, dtype: DtypeLike | None, units: str | None, calendar: str | None, growing: bool, fill: Elements) -> TimeEncoding:
     """The encoding of a variable whose values are `values`, or will be of numpy's `dtype`. Without `units` counts are whole
     and since 1970, in the coarsest unit that loses nothing, or, if the variable grows, in that of the values."""
     first = _first(values)
@@ -251,7 +252,7 @@ def chosen(values: Any, dtype: Any, units: str | None, calendar: str | None, gro
     return TimeEncoding(units, calendar if is_date else None, stored, fill)
 
 
-def _finest(times: np.ndarray[Any, Any], later: bool, growing: bool) -> str:
+def _finest(times: AnyArray, later: bool, growing: bool) -> str:
     own = _OF_NUMPY[np.datetime_data(times.dtype)[0]]
     counts = times[~np.isnat(times)].astype("i8")
     exact = [word for word, step in _STEPS.items() if step >= _STEPS[own] and not (counts % (step // _STEPS[own])).any()]

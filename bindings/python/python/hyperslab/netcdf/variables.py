@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
+from collections.abc import Sequence
+from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
+from ..backends.plan_writer import AnyWriter
+from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, ShapeLike
 from .. import _native
-from ..backends.backend import Notes
+from ..backends.backend import Notes, Writable
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..objects.attributes import Attributes, attribute_name
 from ..objects.netcdf_dimension import NetcdfDimension
@@ -17,6 +20,29 @@ from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_t
 from . import growth as netcdf_growth
 from . import times as netcdf_times
 
+
+class DefinesAtOnce(Protocol):
+    """What groups and variables ask of what changes an existing file (`edits.EditedWriter`)."""
+
+    def create_group(self, path: str) -> None: ...
+
+    def create_datatype(self, path: str, datatype: _native.Datatype) -> None: ...
+
+    def create_dataset(self, path: str, definition: _native.DatasetDefinition) -> None: ...
+
+    def set_attribute(self, path: str, name: str, shape: Sequence[int] | None, datatype: _native.Datatype, value: bytes, heap: list[bytes]) -> None: ...
+
+    def attribute_names(self, path: str) -> list[str]: ...
+
+    def attribute(self, path: str, name: str) -> _native.AttributeValue | None: ...
+
+    def remove_attribute(self, path: str, name: str) -> None: ...
+
+    def shape(self, path: str) -> list[int] | None: ...
+
+
+#: What defines groups, types and variables of a file.
+DefinitionWriter: TypeAlias = AnyWriter | DefinesAtOnce
 _RESERVED = ("CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties")
 
 
@@ -24,9 +50,9 @@ class PathAttributes:
     """The attributes of an object at a path of what writes a file, or plans it: where `NetcdfAttributes` puts them."""
 
     is_fixed = False
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
-    def __init__(self, writer: Any, path: str) -> None:
+    def __init__(self, writer: DefinitionWriter, path: str) -> None:
         self._writer, self._path = writer, path
 
     def place(self) -> tuple[str | None, str]:
@@ -36,14 +62,12 @@ class PathAttributes:
         """They can be changed."""
 
     def names(self) -> list[str]:
-        names: list[str] = self._writer.attribute_names(self._path)
-        return names
+        return self._writer.attribute_names(self._path)
 
     def get(self, name: str) -> _native.AttributeValue | None:
-        found: _native.AttributeValue | None = self._writer.attribute(self._path, name)
-        return found
+        return self._writer.attribute(self._path, name)
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> NoReturn:
         raise UnsupportedError("the value of an attribute by the path of its object")
 
     def heap(self) -> list[bytes]:
@@ -60,7 +84,7 @@ class NetcdfAttributes(Attributes):
     """The attributes of a netCDF group or variable, as netCDF4-python stores them: ASCII text and bytes are characters
     (NC_CHAR), other text and lists of text are strings (NC_STRING), numbers have one dimension."""
 
-    def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
+    def create(self, name: str | bytes, data: object, shape: ShapeLike | None = None, dtype: DtypeLike | None = None) -> None:
         """Sets an attribute, or replaces it.
 
         Args:
@@ -84,7 +108,7 @@ class NetcdfAttributes(Attributes):
             raise UnsupportedError(f"{what} with a shape: netCDF has attributes of one dimension")
         self.put(name, data, dtype, what)
 
-    def modify(self, name: str | bytes, value: Any) -> None:
+    def modify(self, name: str | bytes, value: object) -> None:
         """Sets an attribute, whose type and length become those of the value.
 
         Args:
@@ -96,7 +120,7 @@ class NetcdfAttributes(Attributes):
         """
         self.create(name, value)
 
-    def put(self, name: str, value: Any, dtype: Any, what: str) -> None:
+    def put(self, name: str, value: object, dtype: DtypeLike | None, what: str) -> None:
         """Sets an attribute, also one of netCDF's own.
 
         Args:
@@ -155,7 +179,7 @@ class Contents:
 class Variable(Notes):
     """A variable that was created here: what its dataset does not say. Masked values become its fill value, dates become counts."""
 
-    def __init__(self, writer: Any, path: str, datatype: _native.Datatype) -> None:
+    def __init__(self, writer: DefinitionWriter, path: str, datatype: _native.Datatype) -> None:
         super().__init__(None, None)
         #: The path of its dataset, and the datatype there.
         self.path, self.datatype = path, datatype
@@ -178,7 +202,7 @@ class Variable(Notes):
         return tuple(self._writer.shape(self.path) or ())
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype of stored values."""
         return dtype_encoding.numpy_dtype(self.datatype)
 
@@ -187,7 +211,7 @@ class Variable(Notes):
         """The attributes."""
         return NetcdfAttributes(PathAttributes(self._writer, self.path))
 
-    def write(self, dataset: Any, key: Any, values: Any) -> None:
+    def write(self, dataset: Writable, key: Key, values: object) -> None:
         """Writes a selection. Along dimensions without limit the variable grows as in netCDF4-python."""
         what = f"variable {self.path!r}"
         values = self.prepared(values)
@@ -202,7 +226,7 @@ class Variable(Notes):
                 dataset.resize(before)
             raise
 
-    def _grow(self, dataset: Any, key: Any, values: Any) -> None:
+    def _grow(self, dataset: Writable, key: Key, values: Elements) -> None:
         if self.contents is None or all(dim.size is not None for dim in self.found):
             return
         lengths = [self.contents.length(dim) if dim.size is None else None for dim in self.found]
@@ -210,7 +234,7 @@ class Variable(Notes):
         if (shape := netcdf_growth.grown(key, given, dataset.shape, lengths)) is not None:
             dataset.resize(shape)
 
-    def prepared(self, values: Any) -> Any:
+    def prepared(self, values: object) -> object:
         """Values as they are stored: dates and durations are counts."""
         if not netcdf_times.is_time(values):
             return values
@@ -222,7 +246,7 @@ class Variable(Notes):
             self.show_fill()
         return counts
 
-    def declare_fill(self, value: Any) -> None:
+    def declare_fill(self, value: object) -> None:
         """Makes a value the fill value of a variable that was created without one; elements that exist stay as they are."""
         if self.fill is None:
             self.fill, self.fill_is_known = value, False
@@ -235,7 +259,7 @@ class Variable(Notes):
             self.fill_is_known = True
 
 
-def refuse_masked(values: Any, what: str) -> None:
+def refuse_masked(values: object, what: str) -> None:
     """Raises `InvalidInputError` for masked values without a fill value."""
     if np.ma.is_masked(values):
         raise InvalidInputError(f"masked values in {what}, which has no fill value that readers know: give fill_value=")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AttributeValue, DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..base.errors import InvalidInputError
-from ..objects.filters import filters_of
+from ..objects.dataset import Dataset
+from ..objects.filters import Filter, filters_of
 from ..objects.group import Group
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..objects.type_definitions import Make
@@ -18,16 +20,23 @@ from ..values.dtype_encoding import extents, fill_of
 from ..values.netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, stored_type
 from . import conventions
 from . import times as netcdf_times
-from .variables import Contents, Variable, refuse_masked
+from .variables import Contents, DefinitionWriter, Variable, refuse_masked
 
 #: What the library puts before a variable that has a dimension's name but is not its coordinates.
 NO_COORDINATE = "_nc4_non_coord_"
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Defined = TypeVar("Defined", NetcdfDimension, Variable)
+#: The options that `storage_of` knows.
+_STORAGE = ("chunks", "compression", "compression_opts", "shuffle", "fletcher32")
 
 
 class NetcdfView:
     """What netCDF sees of a group: its own dimensions and variables, and those of the groups above it."""
 
-    def __init__(self, group: Group, writer: Any, contents: Contents) -> None:
+    def __init__(self, group: Group, writer: DefinitionWriter, contents: Contents) -> None:
         self.group, self.contents = group, contents
         self._writer = writer
         self._changes: Any = group._changes
@@ -39,7 +48,7 @@ class NetcdfView:
         """The path from the root of what this group calls so."""
         return f"{'' if path.startswith('/') else self.group.name}/{checked_path(path, what)}".strip("/")
 
-    def _here(self, all: Mapping[str, Any]) -> dict[str, Any]:
+    def _here(self, all: Mapping[str, Defined]) -> dict[str, Defined]:
         own = self.group.name.strip("/")
         return {path.rpartition("/")[2]: value for path, value in all.items() if path.rpartition("/")[0] == own}
 
@@ -92,18 +101,18 @@ class NetcdfView:
         self,
         name: str,
         dims: Sequence[str] = (),
-        dtype: Any = None,
-        data: Any = None,
+        dtype: DtypeLike | None = None,
+        data: Elements = None,
         *,
-        fill_value: Any = None,
-        attrs: Mapping[str, Any] | None = None,
+        fill_value: Elements = None,
+        attrs: Mapping[str, AttributeValue] | None = None,
         units: str | None = None,
         calendar: str | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         coordinates: str | Sequence[str] | None = None,
-        cell_methods: Any = None,
+        cell_methods: str | Iterable[object] | None = None,
         grid_mapping: str | None = None,
-        **options: Any,
+        **options: Unpack[VariableOptions],
     ) -> Variable:
         """Creates a variable, as `objects.netcdf_definitions` says."""
         path = self._place(name, "variable")
@@ -116,7 +125,8 @@ class NetcdfView:
             raise InvalidInputError(f"coordinate variable {name} with a dimension twice")
         shown = {**(attrs or {}), **conventions.attributes(self.contents, group, name, dims, coordinates, cell_methods, grid_mapping)}
         sizes = [dim.size for dim in found]
-        times, later, has_missing = None, None, False
+        times: netcdf_times.TimeEncoding | None = None
+        later, has_missing = None, False
         is_time = (
             netcdf_times.is_time(data)
             if data is not None
@@ -209,13 +219,21 @@ class NetcdfView:
                 return name
         raise InvalidInputError(f"the dimensions {short} and {short}{count} have other sizes than {count}")
 
-    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Variable:
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: object) -> Variable:
         """Creates a grid mapping, as `objects.netcdf_definitions` says."""
         attrs = {"grid_mapping_name": grid_mapping_name, **conventions.checked_parameters(parameters)}
         return self.create_variable(name, (), "i4", 0, attrs=attrs)
 
     def _new_variable(
-        self, path: str, shape: tuple[int, ...], sizes: tuple[int | None, ...], given: Any, fill: Any, options: dict[str, Any], data: Any, missing: Any
+        self,
+        path: str,
+        shape: tuple[int, ...],
+        sizes: tuple[int | None, ...],
+        given: DtypeLike | NetcdfType,
+        fill: Elements,
+        options: VariableOptions,
+        data: Elements,
+        missing: Elements,
     ) -> Variable:
         """Defines the dataset of a variable, whose `data` will be written."""
         datatype, committed = (given.datatype, "/" + given.path) if isinstance(given, NetcdfType) else (dtype_encoding.of_dtype(given), None)
@@ -237,14 +255,15 @@ class NetcdfView:
         """Makes its dataset show the names of its dimensions, whose scales are attached when the file is complete."""
         self._changes.declare(self.dataset(made)._number, made.dims)
 
-    def dataset(self, made: Variable) -> Any:
+    def dataset(self, made: Variable) -> Dataset:
         """The dataset of a variable."""
-        return self.group.file[made.path]
+        dataset: Dataset = self.group.file[made.path]
+        return dataset
 
-    def _fill_variable(self, made: Variable, data: Any) -> None:
+    def _fill_variable(self, made: Variable, data: object) -> None:
         self.dataset(made)[()] = data
 
-    def _set_fill(self, made: Variable, fill_value: Any, code: str) -> None:
+    def _set_fill(self, made: Variable, fill_value: object, code: str) -> None:
         if made.type is not None or code == "":
             # Text, too, is an array of one value of the variable's type.
             heap: list[bytes] = []
@@ -256,7 +275,7 @@ class NetcdfView:
         made.attrs.put("_FillValue", checked, None, "attribute '_FillValue'")
 
 
-def _sequences(data: Any, ndim: int) -> Any:
+def _sequences(data: Elements, ndim: int) -> AnyArray:
     """Arrays of any length as elements of an array of `ndim` dimensions."""
     if isinstance(data, np.ndarray) and data.dtype.kind == "O" and data.ndim == ndim:
         return data
@@ -273,15 +292,13 @@ def _sequences(data: Any, ndim: int) -> Any:
     return out
 
 
-def storage_of(options: dict[str, Any], sizes: Sequence[int | None]) -> tuple[list[Any] | None, list[Any]]:
+def storage_of(options: VariableOptions, sizes: Sequence[int | None]) -> tuple[list[int] | None, list[Filter]]:
     """Chunk shape and filters of the options of `create_dataset`."""
-    options = dict(options)
-    filters = filters_of(
-        options.pop("compression", None), options.pop("compression_opts", None), options.pop("shuffle", False), options.pop("fletcher32", False)
-    )
-    chunks = options.pop("chunks", None)
-    if options:
-        raise TypeError(f"create_variable() got an unexpected keyword argument {next(iter(options))!r}")
+    filters = filters_of(options.get("compression"), options.get("compression_opts"), options.get("shuffle", False), options.get("fletcher32", False))
+    chunks = options.get("chunks")
+    unknown = [name for name in options if name not in _STORAGE]
+    if unknown:
+        raise TypeError(f"create_variable() got an unexpected keyword argument {unknown[0]!r}")
     if chunks is None or chunks is False or (chunks is True and (filters or None in sizes)):
         return None, filters
     if chunks is True:

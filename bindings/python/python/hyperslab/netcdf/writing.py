@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from ..backends.plan_writer import AnyWriter
 from .. import _native
 from ..backends.creating import Creating
 from ..backends.editing import Editing
@@ -39,7 +40,7 @@ class NetcdfCreating(NetcdfRules, Creating):
 class CreatedContents(Contents):
     """The definitions of a file that is being created."""
 
-    def __init__(self, writer: Any) -> None:
+    def __init__(self, writer: AnyWriter) -> None:
         super().__init__()
         self._writer = writer
 
@@ -78,7 +79,7 @@ def _begin_contents(creating: Creating) -> None:
     write_properties(creating.writer)
 
 
-def write_properties(writer: Any) -> None:
+def write_properties(writer: AnyWriter) -> None:
     """Writes what the netCDF library wants to know of the program that made a file."""
     writer.set_attribute("/", "_NCProperties", *fixed_text(f"version=2,hyperslab={_native.__version__}"))
 
@@ -90,7 +91,7 @@ def create_netcdf(
     alignment: int | None = None,
     threads: int | None = None,
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> File:
     """Creates a netCDF-4 file. It appears, complete, when the `with` block ends or `close()` is called. Create dimensions first, then
     variables over them.
@@ -112,7 +113,8 @@ def create_netcdf(
         ...     f.create_variable("x", ["x"], data=[1, 2, 3], units="m")
     """
     # The netCDF library writes only to files whose objects have an order.
-    options: dict[str, Any] = {"track_order": True, "durable": durable, "storage_options": storage_options}
-    creating = begin(os.fsdecode(path), replaces(mode), alignment, threads, kind=NetcdfCreating, **options)
+    creating = begin(
+        os.fsdecode(path), replaces(mode), alignment, threads, kind=NetcdfCreating, track_order=True, durable=durable, storage_options=storage_options
+    )
     _begin_contents(creating)
     return File(creating)

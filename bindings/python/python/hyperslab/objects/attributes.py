@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, MutableMapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from .. import _native, dtypes
 from ..base.errors import READ_ONLY, InvalidInputError, InvalidTypeError, ObjectNotFoundError, ReadOnlyError
-from ..base.type_aliases import AttributeValue
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
 from . import reading
@@ -43,7 +43,7 @@ class AttributeStore(Protocol):
     is_fixed: bool
 
     @property
-    def lock(self) -> contextlib.AbstractContextManager[Any]:
+    def lock(self) -> contextlib.AbstractContextManager[object]:
         """Held while more than one look has to see one state of the file."""
 
     def place(self) -> tuple[str | None, str]:
@@ -58,7 +58,7 @@ class AttributeStore(Protocol):
     def get(self, name: str) -> _native.AttributeValue | None:
         """An attribute as it is stored."""
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> AttributeValue:
         """The value of a stored attribute."""
 
     def heap(self) -> list[bytes]:
@@ -87,7 +87,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             self._kept = names
         return names
 
-    def __getitem__(self, name: str | bytes) -> Any:
+    def __getitem__(self, name: str | bytes) -> AttributeValue:
         text = attribute_name(name)
         with self._store.lock:
             found = self._store.get(text)
@@ -95,7 +95,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
                 raise self._missing(text)
             return self._store.value(found)
 
-    def __setitem__(self, name: str | bytes, value: Any) -> None:
+    def __setitem__(self, name: str | bytes, value: object) -> None:
         self.create(name, value)
 
     def __delitem__(self, name: str | bytes) -> None:
@@ -115,7 +115,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
+    def create(self, name: str | bytes, data: object, shape: ShapeLike | None = None, dtype: DtypeLike | None = None) -> None:
         """Sets an attribute, or replaces it.
 
         Args:
@@ -139,7 +139,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             found = given
         self._store.set(attribute_name(name), found, datatype, raw, heap)
 
-    def modify(self, name: str | bytes, value: Any) -> None:
+    def modify(self, name: str | bytes, value: object) -> None:
         """Changes the value of an attribute, and keeps its dtype and shape. An attribute that does not exist is created.
 
         Args:
@@ -157,7 +157,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
         with self._store.lock:
             self._modify(attribute_name(name), value)
 
-    def _modify(self, name: str, value: Any) -> None:
+    def _modify(self, name: str, value: object) -> None:
         found = self._store.get(name)
         if found is None:
             self.create(name, value)
@@ -202,7 +202,7 @@ class ReadAttributes:
     """The attributes of an object in a file that is open for reading, when only the number of the object is known."""
 
     is_fixed = True
-    lock: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
+    lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
     def __init__(self, file: _native.File, number: int) -> None:
         self._file, self._number = file, number
@@ -219,7 +219,7 @@ class ReadAttributes:
     def get(self, name: str) -> _native.AttributeValue | None:
         return self._file.attribute(self._number, name)
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> AttributeValue:
         return value_of(found, self._file)
 
     def heap(self) -> list[bytes]:
@@ -232,7 +232,7 @@ class ReadAttributes:
         self.check()
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """An attribute's value for people: text as text, one element as itself."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")

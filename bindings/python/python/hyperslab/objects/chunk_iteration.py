@@ -7,10 +7,11 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
+from ..base.type_aliases import Key
 from ..base.errors import InvalidInputError, InvalidTypeError
 
 
-def parts(shape: tuple[int, ...], chunks: tuple[int, ...] | None, region: Any = None) -> Iterator[tuple[slice, ...]]:
+def parts(shape: tuple[int, ...], chunks: tuple[int, ...] | None, region: Key | None = None) -> Iterator[tuple[slice, ...]]:
     """The parts of a region that lie in one chunk each, in the order of the file's chunks, as tuples of slices.
 
     Args:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from ..backends.backend import Backend, Changes
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import dtype_encoding
 from .attributes import value_of
+from .dataset import Dataset
 from .links import ExternalLink, HardLink, SoftLink
+from .node import Node
 
 #: Bytes of values that are copied at a time.
 _SLAB_BYTES = 64 << 20
@@ -32,7 +36,7 @@ class CopyOptions:
     attributes: bool = True
 
 
-def copy_object(source: Any, target: Any, path: str, options: CopyOptions) -> None:
+def copy_object(source: Node, target: Target, path: str, options: CopyOptions) -> None:
     """Copies a group, a dataset or a committed datatype.
 
     Args:
@@ -53,15 +57,34 @@ def copy_object(source: Any, target: Any, path: str, options: CopyOptions) -> No
     _Copy(target, options, is_own).put(source, path, 0)
 
 
+class Target(Protocol):
+    """A group of a file that is being created, into which objects are copied."""
+
+    @property
+    def _backend(self) -> Backend: ...
+
+    @property
+    def _changes(self) -> Changes: ...
+
+    @property
+    def _file(self) -> Any: ...
+
+    def create_group(self, name: str) -> object: ...
+
+    def __getitem__(self, path: str) -> Any: ...
+
+    def __setitem__(self, name: str, value: object) -> None: ...
+
+
 class _Copy:
     """A copy that is being made."""
 
-    def __init__(self, target: Any, options: CopyOptions, is_own: bool) -> None:
+    def __init__(self, target: Target, options: CopyOptions, is_own: bool) -> None:
         self._target, self._options, self._is_own = target, options, is_own
         #: The copies of objects by file and number: an object with several names is copied once.
-        self._made: dict[tuple[Any, int], Any] = {}
+        self._made: dict[tuple[_native.File, int], Node] = {}
 
-    def put(self, source: Any, path: str, depth: int) -> None:
+    def put(self, source: Node, path: str, depth: int) -> None:
         """Copies an object that lies `depth` groups below the first one."""
         known = self._made.get((source._file, source._number))
         if known is not None:
@@ -69,7 +92,7 @@ class _Copy:
             return
         if source.kind == "group":
             self._target.create_group(path)
-        elif source.kind == "dataset":
+        elif isinstance(source, Dataset):
             self._dataset(source, path)
         else:
             definition = source._about["datatype"]
@@ -78,8 +101,9 @@ class _Copy:
         if self._options.attributes:
             self._attributes(source, made)
         if source.kind == "group" and not (self._options.shallow and depth):
-            for name in source:
-                self._member(source, name, f"{path.rstrip('/')}/{name}", depth + 1)
+            group: Any = source
+            for name in group:
+                self._member(group, name, f"{path.rstrip('/')}/{name}", depth + 1)
 
     def _member(self, source: Any, name: str, path: str, depth: int) -> None:
         link = source.get(name, getlink=True)
@@ -89,15 +113,15 @@ class _Copy:
         else:
             self._target[path] = link
 
-    def _dataset(self, source: Any, path: str) -> None:
+    def _dataset(self, source: Dataset, path: str) -> None:
         about = source._about
         datatype = about["datatype"]
         if about["storage"] == "virtual":
             raise UnsupportedError("copying a virtual dataset into a file that is being created", source._backend.path, source.name)
-        if not self._is_own and dtype_encoding.has_references(datatype):
+        if not self._is_own and datatype.has_references:
             raise UnsupportedError("copying references of another file into one that is being created", source._backend.path, source.name)
-        fill: tuple[bytes, list[bytes]] | None = about["fill"] and (about["fill"], [])
-        if fill and (dtype_encoding.uses_heap(datatype) or dtype_encoding.has_references(datatype)):
+        fill: tuple[bytes, list[bytes]] | None = (about["fill"], []) if about["fill"] else None
+        if fill and (datatype.uses_heap or datatype.has_references):
             fill = dtype_encoding.fill_of(source.fillvalue, datatype)
         made_of = _native.DatasetDefinition(
             datatype,
@@ -117,30 +141,31 @@ class _Copy:
         if about["shape"] is not None and source.size:
             _copy_values(source, made, int(datatype.size))
 
-    def _attributes(self, source: Any, made: Any) -> None:
+    def _attributes(self, source: Node, made: Node) -> None:
         changes, number = self._target._changes, made._number
         if self._is_own:
             changes.make(lambda definitions: definitions.copy_attributes(source._number, number))
             return
         for name in source.attrs:
             found = source._file.attribute(source._number, name)
-            if dtype_encoding.has_references(found.datatype):
+            assert found is not None  # its name was listed
+            if found.datatype.has_references:
                 raise UnsupportedError(
                     f"copying attribute {name!r}, which has references, into a file that is being created", source._backend.path, source.name
                 )
             heap: list[bytes] = []
             data = found.data
-            if dtype_encoding.uses_heap(found.datatype) and found.shape is not None:
+            if found.datatype.uses_heap and found.shape is not None:
                 data = dtype_encoding.stored_elements(value_of(found, source._file), found.shape, found.datatype, heap).tobytes()
             changes.make(_setting(number, name, found.shape, found.datatype, data, heap))
 
 
-def _setting(number: int, *attribute: Any) -> Any:
+def _setting(number: int, *attribute: object) -> Callable[[Any], None]:
     """A change that sets an attribute."""
     return lambda definitions: definitions.set_attribute(number, *attribute)
 
 
-def _copy_values(source: Any, made: Any, size: int) -> None:
+def _copy_values(source: Dataset, made: Dataset, size: int) -> None:
     shape = source.shape
     if not shape:
         made[()] = source[()]

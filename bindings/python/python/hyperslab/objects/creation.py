@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..base.type_aliases import CreateOptions, DtypeLike, MaxShapeLike, Name, ShapeLike, StorageOptions
 from .. import _native
-from ..backends.backend import Notes
+from ..backends.backend import Notes, TaskOptions
 from ..base.errors import InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, empty, times
 from . import definition, stored_references
@@ -17,35 +18,38 @@ from .datatype import Datatype
 from .node import Node
 from .virtual_layouts import VirtualLayout
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 
 class Creation(Node):
     """What a group has that creates members. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
         # Of the group that creates.
-        def __getitem__(self, path: Any) -> Any: ...
+        def __getitem__(self, path: Name) -> Any: ...
 
-        def _below(self, name: Any) -> str:
+        def _below(self, name: Name) -> str:
             """The absolute path of a member that is changed."""
 
     def create_dataset(
         self,
-        name: Any,
-        shape: Any = None,
-        dtype: Any = None,
-        data: Any = None,
+        name: Name,
+        shape: ShapeLike | None = None,
+        dtype: DtypeLike | None = None,
+        data: object = None,
         *,
-        chunks: Any = None,
-        maxshape: Any = None,
-        fillvalue: Any = None,
-        compression: Any = None,
-        compression_opts: Any = None,
+        chunks: ShapeLike | bool | None = None,
+        maxshape: MaxShapeLike | bool | None = None,
+        fillvalue: object = None,
+        compression: str | int | None = None,
+        compression_opts: object = None,
         shuffle: bool = False,
         fletcher32: bool = False,
-        scaleoffset: Any = None,
+        scaleoffset: int | bool | None = None,
         track_order: bool | None = None,
         fill_time: str | None = None,
-        **more: Any,
+        **more: object,
     ) -> Dataset:
         """Creates a dataset, with the arguments of h5py.
 
@@ -84,7 +88,7 @@ class Creation(Node):
         )
         return self._make_dataset(path, asked, track_order, options)
 
-    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: dict[str, Any]) -> Dataset:
+    def _make_dataset(self, path: str, asked: definition.Asked, track_order: bool | None, options: TaskOptions) -> Dataset:
         """If the values cannot be written, nothing is created."""
         changes, data = self._changes, asked.data
         if changes.create_given(path, asked, track_order):
@@ -114,7 +118,7 @@ class Creation(Node):
                 raise
             return made
 
-    def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Dataset:
+    def require_dataset(self, name: Name, shape: ShapeLike, dtype: DtypeLike, exact: bool = False, **options: Unpack[StorageOptions]) -> Dataset:
         """Returns the dataset of this name, or creates it. An existing one must have this shape, and a dtype to which `dtype` can be cast safely, or
         with `exact` the same dtype.
 
@@ -143,7 +147,7 @@ class Creation(Node):
             definition.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 
-    def create_dataset_like(self, name: Any, other: Any, **options: Any) -> Dataset:
+    def create_dataset_like(self, name: Name, other: Any, **options: Unpack[CreateOptions]) -> Dataset:
         """Creates a dataset with the shape, dtype and storage of another; `options` override them.
 
         Args:
@@ -159,7 +163,7 @@ class Creation(Node):
         """
         return self.create_dataset(name, **definition.like(other, options))
 
-    def create_virtual_dataset(self, name: Any, layout: VirtualLayout, fillvalue: Any = None) -> Dataset:
+    def create_virtual_dataset(self, name: Name, layout: VirtualLayout, fillvalue: object = None) -> Dataset:
         """Creates a dataset whose values are in other datasets, as `layout` says; elements without a source have `fillvalue`.
 
         Args:
@@ -186,7 +190,9 @@ class Creation(Node):
             return made
 
     @contextlib.contextmanager
-    def build_virtual_dataset(self, name: Any, shape: Any, dtype: Any, maxshape: Any = None, fillvalue: Any = None) -> Iterator[VirtualLayout]:
+    def build_virtual_dataset(
+        self, name: Name, shape: ShapeLike, dtype: DtypeLike, maxshape: MaxShapeLike | None = None, fillvalue: object = None
+    ) -> Iterator[VirtualLayout]:
         """Creates a virtual dataset at the end of a `with` block, which fills its layout.
 
         Args:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype, Elements, Key
 from ..base.extras import LateModule, require
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ class Stored(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
     @property
     def chunks(self) -> tuple[int, ...] | None: ...
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Key) -> Elements: ...
 
 
 def data_frame(splits: Sequence[Part], schema: pa.Schema) -> dask.dataframe.DataFrame:
@@ -68,7 +69,7 @@ def _frame(rows: pa.Table) -> pandas.DataFrame:
     return plain.to_pandas(types_mapper=dtype)
 
 
-def array(dataset: Stored, chunks: Any) -> dask.array.Array:
+def array(dataset: Stored, chunks: object) -> dask.array.Array:
     """An array of Dask over a dataset."""
     require("to_dask", "dask", "dask")
     import dask.array

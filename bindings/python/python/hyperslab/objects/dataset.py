@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
 from .. import _native, dtypes
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
 from ..base.extras import LateModule
-from ..base.type_aliases import Elements
+from ..base.type_aliases import AnyArray, AnyDtype, ArrayKey, DtypeLike, Elements, Key
 from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import dask.array
     import pyarrow as pa
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 else:
     pa = LateModule("pyarrow")
@@ -55,12 +56,12 @@ class Dataset(DatasetChanges):
         return tuple(self._about.get("maxshape") or self.shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype, the same as in h5py."""
         return self._dtype
 
     @kept
-    def _dtype(self) -> np.dtype[Any]:
+    def _dtype(self) -> AnyDtype:
         return tagged_dtypes.of_datatype(self._about["datatype"])
 
     @property
@@ -135,7 +136,7 @@ class Dataset(DatasetChanges):
     def __len__(self) -> int:
         return self.len()
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Elements]:
         if not self.shape:
             raise InvalidTypeError("a scalar dataset cannot be iterated over", self._file.path, self.name)
         return (self[i] for i in range(self.shape[0]))
@@ -152,14 +153,14 @@ class Dataset(DatasetChanges):
         for made in ("_reader", "_dtype", "_shape"):
             self.__dict__.pop(made, None)
 
-    def __getitem__(self, key: Any) -> Elements:
+    def __getitem__(self, key: Key) -> Elements:
         reader = self._reader
         if reader is not None and (values := reader.get(key)) is not None:
             return values
         with self._backend.lock:
             return self._selected(reader, self._current(key))
 
-    def _selected(self, reader: _native.DatasetReader | None, key: Any) -> Elements:
+    def _selected(self, reader: _native.DatasetReader | None, key: Key) -> Elements:
         """The values for a key that the native reader leaves to Python."""
         if reader is None:
             if key is None:
@@ -199,7 +200,7 @@ class Dataset(DatasetChanges):
             raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.name)
         return self.shape[0]
 
-    def astype(self, dtype: Any) -> ConvertedView | Dataset:
+    def astype(self, dtype: DtypeLike) -> ConvertedView | Dataset:
         """A view with values of another dtype: `d.astype("f8")[3:5]`.
 
         Args:
@@ -248,7 +249,7 @@ class Dataset(DatasetChanges):
         """
         return DecodedView(self)
 
-    def iter_chunks(self, sel: Any = None) -> Iterator[tuple[slice, ...]]:
+    def iter_chunks(self, sel: Key | None = None) -> Iterator[tuple[slice, ...]]:
         """The parts of a region that lie in one chunk each: `for part in d.iter_chunks(): d[part]`.
 
         Args:
@@ -293,7 +294,7 @@ class Dataset(DatasetChanges):
         self._check_text()
         return TextView(self, encoding, errors)
 
-    def to_dask(self, chunks: Any = "auto") -> dask.array.Array:
+    def to_dask(self, chunks: object = "auto") -> dask.array.Array:
         """Makes an array of Dask that reads the dataset block by block. Needs Dask (`pip install 'hyperslab[dask]'`).
 
         Args:
@@ -313,7 +314,7 @@ class Dataset(DatasetChanges):
             raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
         return dask_collections.array(self, chunks)
 
-    def mmap(self) -> np.ndarray[Any, Any]:
+    def mmap(self) -> AnyArray:
         """Maps all values into memory: an array over the file's own pages, which are read when they are touched.
 
         For values that lie in the file as they are in memory: one run of bytes, without chunks and filters. Nothing is copied, and
@@ -371,7 +372,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,
@@ -389,7 +390,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,
@@ -406,7 +407,7 @@ class Dataset(DatasetChanges):
         dims: str | int | Sequence[str | int] | None = None,
         kind: str = "auto",
         bins: int = 100,
-        cmap: Any = None,
+        cmap: str | Colormap | None = None,
         vmin: float | None = None,
         vmax: float | None = None,
         robust: bool = False,
@@ -435,7 +436,7 @@ class Dataset(DatasetChanges):
             self, out, index, dims=dims, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines, ax=ax
         )
 
-    def read_direct(self, out: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+    def read_direct(self, out: AnyArray, source_sel: Key | None = None, dest_sel: ArrayKey | None = None) -> None:
         """Reads into an array, without a copy if the destination is contiguous and has the same dtype.
 
         Args:
@@ -452,7 +453,7 @@ class Dataset(DatasetChanges):
         with self._backend.lock:
             self._read_direct(out, source_sel, dest_sel)
 
-    def _read_direct(self, out: np.ndarray[Any, Any], source_sel: Any, dest_sel: Any) -> None:
+    def _read_direct(self, out: AnyArray, source_sel: Key | None, dest_sel: ArrayKey | None) -> None:
         place = out if dest_sel is None else out[dest_sel]
         datatype = self._about["datatype"]
         if (
@@ -460,8 +461,8 @@ class Dataset(DatasetChanges):
             and np.shares_memory(place, out)
             and place.flags.c_contiguous
             and place.flags.writeable
-            and dtypes.is_plain(datatype)
-            and not reading.has_strings(datatype)
+            and datatype.is_plain
+            and not datatype.has_padded_strings
             and place.dtype == self.dtype
             and self._reader.get_into(Ellipsis if source_sel is None else source_sel, place.shape, place.ctypes.data, place.nbytes)
         ):
@@ -472,7 +473,7 @@ class Dataset(DatasetChanges):
         numbers = out.dtype.kind in "iuf" and self.dtype.kind in "iuf"
         out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
         values = self[...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from ..base.type_aliases import Key
 from .. import _native
 from ..backends.backend import Notes
 from ..base.errors import Error, InvalidInputError
@@ -17,10 +18,14 @@ from .value_changes import ValueChanges
 class DatasetChanges(ValueChanges, AttributeNames):
     """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
-    _shape: Any
-    dims: Any
+    if TYPE_CHECKING:
+        # Of the dataset that is changed.
+        @property
+        def _shape(self) -> tuple[int, ...]: ...
+        @property
+        def dims(self) -> tuple[str | None, ...]: ...
 
-    def __setitem__(self, key: Any, values: Any) -> None:
+    def __setitem__(self, key: Key, values: object) -> None:
         """Writes a selection: slices, indexes, lists of indexes and masks, as in h5py. Names of fields in the key (`d["a", 0:3]`)
         restrict it to these fields; other fields keep their values."""
         with self._changes.lock:
@@ -53,7 +58,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
         with self._changes.lock:
             scales.make(self, name)
 
-    def attach_scale(self, axis: int, scale: Any) -> None:
+    def attach_scale(self, axis: int, scale: scales.Scaled) -> None:
         """Attaches a scale to a dimension. A dataset that is not a scale becomes one.
 
         Args:
@@ -69,7 +74,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
         with self._changes.lock:
             scales.attach(self, axis, scale)
 
-    def detach_scale(self, axis: int, scale: Any) -> None:
+    def detach_scale(self, axis: int, scale: scales.Scaled) -> None:
         """Detaches a scale from a dimension.
 
         Args:
@@ -101,7 +106,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
         with self._changes.lock:
             scales.set_label(self, axis, label)
 
-    def write_stored(self, key: Any, values: Any) -> None:
+    def write_stored(self, key: Key, values: object) -> None:
         """Writes values as they are stored: times are counts, and no value is masked.
 
         Args:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 
-import numpy as np
-
+from ..base.type_aliases import AnyDtype
 from ..values import tagged_dtypes
 from .node import Node
 
@@ -14,6 +12,6 @@ class Datatype(Node):
     """A committed datatype. Datasets and attributes may share it."""
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype, the same as in h5py."""
         return tagged_dtypes.of_datatype(self._about["datatype"])

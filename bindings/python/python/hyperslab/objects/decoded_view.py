@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Key
 from ..base.errors import InvalidInputError
 from ..values.decoded_times import times_of
-from .value_views import View
+from .attributes import Attributes
+from .value_views import View, Viewed
 
 
 class DecodedView(View):
     """A dataset with decoded values: `d.decoded[3:5]`."""
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Viewed) -> None:
         self._rules = Rules(dataset)
         super().__init__(dataset, self._rules.dtype)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Elements:
         return self._rules.decoded(self._dataset[key])
 
 
@@ -29,7 +30,7 @@ class Rules:
         dtype: numpy's dtype of decoded values; times of a calendar that numpy lacks are objects of cftime.
     """
 
-    def __init__(self, dataset: Any) -> None:
+    def __init__(self, dataset: Viewed) -> None:
         self._name, self._file = dataset.name, dataset.file.filename
         self._stored = np.dtype(dataset.dtype).newbyteorder("=")
         if self._stored.kind not in "iuf" or (self._stored.metadata or {}).get("enum"):
@@ -57,7 +58,7 @@ class Rules:
             self._number = self._kind
         self.dtype = self._number if self._time is None else self._time.dtype
 
-    def _factor(self, attrs: Any, key: str) -> Any:
+    def _factor(self, attrs: Attributes, key: str) -> AttributeValue:
         if key not in attrs:
             return None
         value = np.ravel(attrs[key])
@@ -65,11 +66,11 @@ class Rules:
             raise InvalidInputError(f"its attribute {key} is {attrs[key]!r}, not a number", self._file, self._name)
         return value[0]
 
-    def _is_fill(self, value: Any) -> bool:
+    def _is_fill(self, value: AttributeValue) -> bool:
         given = np.ravel(value)
         return bool(given.size) and given.dtype.kind in "iuf" and not np.isnan(given.astype("f8")).all()
 
-    def _fill(self, value: Any) -> np.ndarray[Any, Any]:
+    def _fill(self, value: AttributeValue) -> AnyArray:
         """Numbers that mean a missing value, as they are stored; those that the stored type lacks match nothing."""
         given = np.ravel(value)
         if given.dtype.kind not in "iuf":
@@ -85,7 +86,7 @@ class Rules:
         fits = [number for number in held if any(limit.min <= number <= limit.max for limit in limits)]
         return np.array([number % (1 << 8 * self._kind.itemsize) for number in fits], f"u{self._kind.itemsize}").view(self._kind)
 
-    def _unpacked(self) -> np.dtype[Any]:
+    def _unpacked(self) -> AnyDtype:
         """The dtype of unpacked values."""
         scale, offset = (None if one is None else one.dtype for one in (self._scale, self._offset))
         if offset is not None and scale is not None and scale == offset and scale.kind == "f" and scale.itemsize in (4, 8):
@@ -96,7 +97,7 @@ class Rules:
         # Whole factors would make whole numbers, which have no NaN.
         return scale if scale.kind == "f" else np.dtype("f8")
 
-    def decoded(self, values: Any) -> Any:
+    def decoded(self, values: Elements) -> Elements:
         """Stored values as decoded ones."""
         if not self._decodes:
             return values
@@ -116,12 +117,12 @@ class Rules:
         return found if isinstance(values, np.ndarray) else found[()]
 
 
-def _promoted(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def _promoted(dtype: AnyDtype) -> AnyDtype:
     """Floats that hold the numbers of a dtype and NaN."""
     if dtype.kind == "f":
         return dtype
     return np.dtype("f4") if dtype.itemsize <= 2 else np.dtype("f8")
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value.decode(errors="replace") if isinstance(value, bytes) else value if isinstance(value, str) else ""

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
 from ..values.empty import Empty
 from . import filters
+from .dataset import Dataset
 from .datatype import Datatype
 
 #: Options of h5py's create_dataset that do not change the written file: caches, and locations of other files.
@@ -26,7 +28,7 @@ _UNSUPPORTED = {
 }
 
 
-def checked(options: dict[str, Any]) -> dict[str, Any]:
+def checked(options: dict[str, object]) -> dict[str, object]:
     """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
@@ -40,11 +42,11 @@ class Stated:
 
     shape: tuple[int, ...] | None
     datatype: _native.Datatype
-    data: Any
-    times: np.dtype[Any] | None
+    data: object
+    times: AnyDtype | None
 
 
-def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
+def stated(shape: ShapeLike | None, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
     """What shape, dtype and values say of a dataset."""
     if isinstance(dtype, Datatype):
         dtype = DescribedType(dtype._about["datatype"])
@@ -68,19 +70,19 @@ def stated(shape: Any, dtype: Any, data: Any, *, as_times: bool = True) -> State
         datatype = dtype_encoding.of_dtype(f"S{max(len(data), 1)}")
     found = None if data is None else np.shape(np.asarray(data, dtype=object)) if kind else dtype_encoding.shape_of(data, datatype)
     if shape is not None:
-        shape = tuple(dtype_encoding.extents("shape", shape))
-        if found is not None and found != shape:
-            if math.prod(shape) != math.prod(found):
-                raise InvalidInputError(f"data of shape {found} for a dataset of shape {shape}")
-            data = np.reshape(np.asarray(data, dtype=object) if kind else data, shape + tuple(np.shape(data)[len(found) :]))
+        extent = tuple(dtype_encoding.extents("shape", shape))
+        if found is not None and found != extent:
+            if math.prod(extent) != math.prod(found):
+                raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+            data = np.reshape(np.asarray(data, dtype=object) if kind else data, extent + tuple(np.shape(data)[len(found) :]))
     elif found is not None:
-        shape = found
+        extent = found
     elif not empty:
         raise InvalidInputError("a dataset needs a shape or data")
-    return Stated(None if empty else shape, datatype, data, time)
+    return Stated(None if empty else extent, datatype, data, time)
 
 
-def _described(shape: Any, dtype: DescribedType, data: Any) -> Stated:
+def _described(shape: ShapeLike | None, dtype: DescribedType, data: Any) -> Stated:
     """As `stated`, with the datatype that another dataset has."""
     datatype = dtype.datatype
     if isinstance(data, Empty):
@@ -104,10 +106,19 @@ class Storage:
 
     maxshape: list[int | None] | None
     chunks: list[int] | None
-    filters: list[tuple[int, str | None, bool, list[int]]]
+    filters: list[filters.Filter]
 
 
-def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compression_opts: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any) -> Storage:
+def storage(
+    stated: Stated,
+    chunks: ShapeLike | bool | None,
+    maxshape: MaxShapeLike | bool | None,
+    compression: str | int | None,
+    compression_opts: object,
+    shuffle: bool,
+    fletcher32: bool,
+    scaleoffset: int | bool | None,
+) -> Storage:
     """How the options of `create_dataset` ask for a dataset to be stored."""
     found = filters.filters_of(compression, compression_opts, shuffle, fletcher32, scaleoffset, stated.datatype.class_name)
     if maxshape is True:
@@ -119,7 +130,7 @@ def storage(stated: Stated, chunks: Any, maxshape: Any, compression: Any, compre
     return Storage(largest, chosen, found)
 
 
-def fill(stated: Stated, fillvalue: Any, heap: list[bytes] | None = None) -> tuple[Any, tuple[bytes, list[bytes]] | None]:
+def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
     """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given. `heap` takes what it points at."""
     if isinstance(fillvalue, StoredFill):
         return fillvalue.value, (fillvalue.stored, [])
@@ -133,17 +144,17 @@ def fill(stated: Stated, fillvalue: Any, heap: list[bytes] | None = None) -> tup
 class Asked:
     """The arguments of `create_dataset`."""
 
-    shape: Any
-    dtype: Any
-    data: Any
-    chunks: Any
-    maxshape: Any
-    fillvalue: Any
-    compression: Any
-    compression_opts: Any
+    shape: ShapeLike | None
+    dtype: DtypeLike | None
+    data: object
+    chunks: ShapeLike | bool | None
+    maxshape: MaxShapeLike | bool | None
+    fillvalue: object
+    compression: str | int | None
+    compression_opts: object
     shuffle: bool
     fletcher32: bool
-    scaleoffset: Any
+    scaleoffset: int | bool | None
     fill_time: str | None
 
     def stated(self, *, as_times: bool = True) -> Stated:
@@ -179,7 +190,7 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
     )
 
 
-def check_required(found: Any, shape: Any, dtype: Any, exact: bool, file: str | None = None) -> None:
+def check_required(found: Dataset, shape: ShapeLike, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
     """Checks that a dataset which `require_dataset` has found is the one that was asked for.
 
     Raises:
@@ -200,7 +211,7 @@ def _halved(shape: tuple[int, ...], size: int) -> list[int]:
     return chunks
 
 
-def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
+def like(other: Any, options: CreateOptions) -> dict[str, Any]:
     """The options that create a dataset like `other`, which may be from h5py, overridden by `options`."""
     found: dict[str, Any] = {"shape": other.shape, "dtype": other.dtype, "chunks": other.chunks, "fillvalue": other.fillvalue}
     for name in ("compression", "compression_opts", "shuffle", "fletcher32", "scaleoffset"):
@@ -223,7 +234,7 @@ def like(other: Any, options: dict[str, Any]) -> dict[str, Any]:
         found["dtype"] = DescribedType(datatype)
         if not fill:
             found["fillvalue"] = None
-        elif not dtype_encoding.uses_heap(datatype) and not dtype_encoding.has_references(datatype):
+        elif not datatype.uses_heap and not datatype.has_references:
             found["fillvalue"] = StoredFill(found["fillvalue"], bytes(fill))
     if options.get("shape") is not None or options.get("data") is not None:
         found.update(shape=None, data=None)

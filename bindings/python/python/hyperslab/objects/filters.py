@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 
-#: Number, name, whether a chunk may skip it, and the parameters of a level.
+#: A filter of a dataset that is created: number, name, whether a chunk may skip it, and parameters.
+Filter: TypeAlias = tuple[int, str | None, bool, list[int]]
+#: Number, name, and whether a chunk may skip it.
 _COMPRESSIONS: dict[str, tuple[int, str | None, bool]] = {
     "gzip": (1, None, True),
     "deflate": (1, None, True),
@@ -51,11 +53,11 @@ def _of_number(number: int, options: Any) -> tuple[str, Any]:
 
 
 def filters_of(
-    compression: Any, level: Any, shuffle: bool, fletcher32: bool, scaleoffset: Any = None, kind: str = ""
-) -> list[tuple[int, str | None, bool, list[int]]]:
+    compression: str | int | None, level: object, shuffle: bool, fletcher32: bool, scaleoffset: int | bool | None = None, kind: str = ""
+) -> list[Filter]:
     """The filters that the options of `create_dataset` ask for, in the order in which chunks go through them: number, name,
     whether a chunk may skip it, and parameters."""
-    filters: list[tuple[int, str | None, bool, list[int]]] = []
+    filters: list[Filter] = []
     if scaleoffset is not None and scaleoffset is not False:
         filters.append((6, None, True, [_factor(scaleoffset, kind)]))
         if fletcher32 and kind == "float":
@@ -68,6 +70,7 @@ def filters_of(
         if compression in _READ_ONLY.values():
             raise UnsupportedError(f"{compression} {_INSTEAD}")
         check_choice("compression", compression, _COMPRESSIONS, UnsupportedError)
+        compression = str(compression)
         number, name, optional = _COMPRESSIONS[compression]
         if number == 32008:
             if level not in _BITSHUFFLE:
@@ -97,7 +100,7 @@ def check_filters(options: Mapping[str, Any]) -> None:
     filters_of(options.get("compression"), options.get("compression_opts"), bool(options.get("shuffle")), bool(options.get("fletcher32")))
 
 
-def _factor(scaleoffset: Any, kind: str) -> int:
+def _factor(scaleoffset: int | bool | None, kind: str) -> int:
     """The number of bits of integers, 0 is as many as needed, or the number of decimal places of floats."""
     if kind not in ("integer", "float"):
         raise InvalidTypeError("scaleoffset is for integers and floats")
@@ -121,7 +124,7 @@ def _szip(options: Any) -> list[int]:
         raise InvalidInputError(f"compression_opts={options!r}: szip takes ('nn', 8): nn or ec, and an even number of pixels from 2 to 32") from None
 
 
-def _level(compression: str, level: Any) -> int:
+def _level(compression: str, level: object) -> int:
     """A compression level; a filter checks what it takes, but knows no negative numbers (except zstd)."""
     if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
         raise InvalidInputError(f"compression_opts={level!r}: {compression} takes a whole number")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
+Kind = TypeVar("Kind")
 _REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{name}(column) without all values in memory" for name in ("sum", "histogram")} | {
     name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("mean", "std", "var", "median", "min", "max")
 }
@@ -38,16 +40,16 @@ GROUP_HINTS = {
 }
 
 
-def with_hints(hints: dict[str, str]) -> Any:
+def with_hints(hints: dict[str, str]) -> Callable[[type[Kind]], type[Kind]]:
     """A class decorator: an attribute of these names that is missing raises an `AttributeError` that says what to write instead."""
 
-    def missing(self: Any, name: str) -> Any:
+    def missing(self: object, name: str) -> object:
         if name in hints:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hints[name]}", name=name, obj=self)
         # Raises the error again, which may be that of a property.
         return object.__getattribute__(self, name)
 
-    def decorate(kind: type) -> type:
+    def decorate(kind: type[Kind]) -> type[Kind]:
         kind.__getattr__ = missing  # type: ignore[attr-defined]  # not in the class: type checkers would take any name
         return kind
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, overload
 
+from ..base.type_aliases import Name
 from .. import _native
 from ..base.errors import InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
 from ..values.new_references import NewReference
@@ -68,9 +69,9 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
     def get(self, path: str | bytes | Reference, default: Default) -> Member | Default: ...
 
     @overload
-    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any: ...
+    def get(self, path: str | bytes | Reference, default: object = None, getclass: bool = False, getlink: bool = False) -> Any: ...
 
-    def get(self, path: str | bytes | Reference, default: Any = None, getclass: bool = False, getlink: bool = False) -> Any:
+    def get(self, path: str | bytes | Reference, default: object = None, getclass: bool = False, getlink: bool = False) -> Any:
         """The member at a path, its class, or its link; `default` if there is none.
 
         Args:
@@ -117,7 +118,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             raise UnsupportedError("a link of a class that a program defined", file.path, absolute)
         return SoftLink(target) if other is None else ExternalLink(other, target)
 
-    def create_group(self, name: Any, track_order: bool | None = None) -> Group:
+    def create_group(self, name: Name, track_order: bool | None = None) -> Group:
         """Creates a group, and the groups above it.
 
         Args:
@@ -141,7 +142,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             assert isinstance(made, Group)
             return made
 
-    def require_group(self, name: Any) -> Group:
+    def require_group(self, name: Name) -> Group:
         """Returns the group of this name, or creates it.
 
         Args:
@@ -182,7 +183,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
                 return result
         return None
 
-    def visititems_links(self, function: Callable[[str, Any], Result | None]) -> Result | None:
+    def visititems_links(self, function: Callable[[str, SoftLink | ExternalLink | HardLink], Result | None]) -> Result | None:
         """Calls `function` with the path of each link below this group and the link, until it returns something other than
         `None`.
 
@@ -294,7 +295,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
                 return result
         return None
 
-    def _below_objects(self) -> Iterator[tuple[str, Any]]:
+    def _below_objects(self) -> Iterator[tuple[str, Member]]:
         """The path of each object below this group, and the object."""
         if not self._backend.is_fixed:
             yield from ((path, self[path]) for path in self._below_paths())

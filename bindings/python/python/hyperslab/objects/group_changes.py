@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import Elements, Name
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..values import dtype_encoding
 from .copying import CopyOptions, copy_object
@@ -17,7 +19,7 @@ from .netcdf_definitions import NetcdfDefinitions
 from .node import Node
 from .paths import normal, path_text
 
-_MISSING: Any = object()
+_MISSING = object()
 
 
 class GroupChanges(Creation, NetcdfDefinitions):
@@ -25,12 +27,12 @@ class GroupChanges(Creation, NetcdfDefinitions):
 
     if TYPE_CHECKING:
         # Of the group that is changed.
-        def __getitem__(self, path: Any) -> Any: ...
+        def __getitem__(self, path: Name) -> Any: ...
         def __contains__(self, path: object) -> bool: ...
         def _absolute(self, path: str) -> str: ...
         def _names(self) -> list[str]: ...
 
-    def __setitem__(self, name: Any, value: Any) -> None:
+    def __setitem__(self, name: Name, value: object) -> None:
         """A dataset of these values, a link, one more name for an object of this file, or a committed datatype."""
         value, path = as_ours(value), self._below(name)
         make = self._changes.make
@@ -53,11 +55,11 @@ class GroupChanges(Creation, NetcdfDefinitions):
         else:
             self.create_dataset(name, data=value)
 
-    def __delitem__(self, name: Any) -> None:
+    def __delitem__(self, name: Name) -> None:
         """Removes a name. An object without another name is removed, and its space is used again after the next commit."""
         self._changes.remove(self._below(name))
 
-    def move(self, source: Any, dest: Any) -> None:
+    def move(self, source: Name, dest: Name) -> None:
         """Renames an object, and creates the groups above the new name.
 
         Args:
@@ -75,9 +77,9 @@ class GroupChanges(Creation, NetcdfDefinitions):
 
     def copy(
         self,
-        source: Any,
-        dest: Any,
-        name: Any = None,
+        source: Node | Name,
+        dest: Node | Name,
+        name: Name | None = None,
         shallow: bool = False,
         expand_soft: bool = False,
         expand_external: bool = False,
@@ -130,7 +132,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             for name in list(self._names()):
                 del self[name]
 
-    def pop(self, name: Any, default: Any = _MISSING) -> Any:
+    def pop(self, name: Name, default: object = _MISSING) -> Elements:
         """Removes a name and returns the values of its dataset, because the object itself is gone.
 
         Args:
@@ -156,7 +158,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             del self[name]
             return value
 
-    def popitem(self) -> tuple[str, Any]:
+    def popitem(self) -> tuple[str, Elements]:
         """Removes the first name; returns it and the values of its dataset.
 
         Returns:
@@ -173,7 +175,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 return name, self.pop(name)
         raise ObjectNotFoundError("the group is empty", self._changes.path, self.name)
 
-    def setdefault(self, name: Any, default: Any = None) -> Any:
+    def setdefault(self, name: Name, default: object = None) -> Any:
         """The member of this name; if there is none, it becomes `default`.
 
         Args:
@@ -191,7 +193,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
                 self[name] = default
             return self[name]
 
-    def update(self, other: Any = (), **more: Any) -> None:
+    def update(self, other: Mapping[str, object] | Iterable[tuple[str, object]] = (), **more: object) -> None:
         """Creates members from the items of a mapping or of pairs.
 
         Args:
@@ -205,7 +207,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             for name, value in [*dict(other).items(), *more.items()]:
                 self[name] = value
 
-    def _below(self, name: Any) -> str:
+    def _below(self, name: Name) -> str:
         """The absolute path of a member that is changed."""
         with self._changes.lock:
             self._own_number()

@@ -11,7 +11,7 @@ Member = TypeVar("Member")
 class Names(KeysView[str]):
     """The names of a group's members."""
 
-    _mapping: Mapping[str, Any]
+    _mapping: Mapping[str, object]
 
     def __eq__(self, other: object) -> bool:
         return list(self) == other if isinstance(other, list) else super().__eq__(other)

@@ -9,6 +9,8 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from ..base.description import Description
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.errors import Error
 from . import tree
@@ -46,7 +48,7 @@ class Dataset(Protocol):
     def name(self) -> str: ...
 
     _number: int
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def kind(self) -> str: ...
@@ -57,7 +59,7 @@ class Dataset(Protocol):
     @property
     def dims(self) -> tuple[str | None, ...]: ...
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
     @property
     def chunks(self) -> tuple[int, ...] | None: ...
     @property
@@ -75,7 +77,7 @@ class Dataset(Protocol):
     def _summary(self) -> list[str]: ...
     def _parts(self) -> int: ...
     def _entries(self) -> Iterator[tree.Entry]: ...
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Key) -> Elements: ...
 
 
 class _Budget:
@@ -241,21 +243,21 @@ def _ends(dataset: Any) -> str:
         return ""
 
 
-def _meaning(node: Any) -> str:
+def _meaning(node: tree.Shown) -> str:
     """`long_name [units]`, as far as a dataset has them."""
     units = _units(node)
     return f"{_long_name(node)} {f'[{units}]' if units else ''}".strip()
 
 
-def _long_name(node: Any) -> str:
+def _long_name(node: tree.Shown) -> str:
     return _attribute(node, "long_name", "standard_name")
 
 
-def _units(node: Any) -> str:
+def _units(node: tree.Shown) -> str:
     return _attribute(node, "units")
 
 
-def _attribute(node: Any, *names: str) -> str:
+def _attribute(node: tree.Shown, *names: str) -> str:
     """The first of these attributes that an object has, in one line."""
     try:
         attributes = node.attrs
@@ -319,7 +321,7 @@ def _preview(dataset: Dataset) -> str:
     return fold(f"<b>first values</b>{text(where)}", grid(headers, rows, numbers=[values.dtype.kind in "iufc"] * len(headers)), opened=True)
 
 
-def _records(values: np.ndarray[Any, Any], count: int) -> str:
+def _records(values: AnyArray, count: int) -> str:
     """The first elements of a compound: a column for each member."""
     names = list(values.dtype.names or ())[:PREVIEW_FIELDS]
     more = len(values.dtype.names or ()) - len(names)
@@ -329,7 +331,7 @@ def _records(values: np.ndarray[Any, Any], count: int) -> str:
     return fold("<b>first values</b>", grid([*names, *(["…"] if more else [])], rows, numbers=numbers), opened=True)
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, np.datetime64):
         return str(value.astype("M8[s]")).removesuffix("T00:00:00").replace("T", " ")
     if isinstance(value, (np.floating, float)):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..base.description import Description
+from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native, dtypes
 from ..backends.backend import Backend
 from ..base.errors import UnsupportedError
 from ..base.extras import LateModule
-from . import reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ class _Dataset(Protocol):
     _backend: Backend
     _file: _native.File
     _number: int
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def name(self) -> str: ...
@@ -38,18 +39,18 @@ class _Dataset(Protocol):
     def size(self) -> int | None: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
 
 
-def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
+def map_values(dataset: _Dataset) -> AnyArray:
     """All values of a dataset as a read-only array over the file's own pages."""
     datatype = dataset._about["datatype"]
     if dataset._about["shape"] is None:
         raise _refusal(dataset, "the dataspace is null, so there are none")
-    if not dtypes.is_plain(datatype) or reading.has_strings(datatype):
+    if not datatype.is_plain or datatype.has_padded_strings:
         raise _refusal(dataset, f"{dtypes.describe(datatype)} is converted when it is read")
     if not dataset.size:
-        nothing: np.ndarray[Any, Any] = np.empty(dataset.shape, dataset.dtype)
+        nothing: AnyArray = np.empty(dataset.shape, dataset.dtype)
         nothing.flags.writeable = False
         return nothing
     descriptor, offset, length = _native.value_bytes(dataset._backend.native, dataset._number)
@@ -58,7 +59,7 @@ def map_values(dataset: _Dataset) -> np.ndarray[Any, Any]:
         pages = mmap.mmap(descriptor, offset - start + length, access=mmap.ACCESS_READ, offset=start)
     finally:
         os.close(descriptor)
-    values: np.ndarray[Any, Any] = np.ndarray(dataset.shape, dataset.dtype, pages, offset - start)
+    values: AnyArray = np.ndarray(dataset.shape, dataset.dtype, pages, offset - start)
     return values
 
 
@@ -72,7 +73,7 @@ def zero_copy(dataset: _Dataset) -> pa.Array:
     return numbers(values)
 
 
-def numbers(values: np.ndarray[Any, Any]) -> pa.Array:
+def numbers(values: AnyArray) -> pa.Array:
     """Numbers in this machine's byte order as an Arrow array over the same memory; with further dimensions, of tensors."""
     kind = pa.from_numpy_dtype(values.dtype)
     rows = values.reshape(1) if values.ndim == 0 else values

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike, VariableOptions
 from ..base.errors import UnsupportedError
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class AttributeNames:
@@ -18,9 +22,9 @@ class AttributeNames:
     if TYPE_CHECKING:
         # Of the object that has these names.
         @property
-        def attrs(self) -> Any: ...
+        def attrs(self) -> MutableMapping[str, AttributeValue]: ...
 
-    def setncattr(self, name: str, value: Any) -> None:
+    def setncattr(self, name: str, value: object) -> None:
         """Sets an attribute, as in netCDF4-python.
 
         Args:
@@ -32,7 +36,7 @@ class AttributeNames:
         """
         self.attrs[name] = value
 
-    def setncatts(self, values: Mapping[str, Any]) -> None:
+    def setncatts(self, values: Mapping[str, AttributeValue]) -> None:
         """Sets attributes, as in netCDF4-python.
 
         Args:
@@ -51,10 +55,19 @@ class Netcdf4Names(AttributeNames):
         # Of the group that has these names.
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
-        def create_variable(self, name: str, dims: Any = (), dtype: Any = None, data: Any = None, **options: Any) -> Any: ...
-        def create_compound_type(self, name: str, dtype: Any) -> NetcdfType: ...
-        def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType: ...
-        def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType: ...
+        def create_variable(
+            self,
+            name: str,
+            dims: Sequence[str] = (),
+            dtype: DtypeLike | None = None,
+            data: object = None,
+            *,
+            fill_value: object = None,
+            **options: Unpack[VariableOptions],
+        ) -> Any: ...
+        def create_compound_type(self, name: str, dtype: DtypeLike) -> NetcdfType: ...
+        def create_enum_type(self, name: str, dtype: DtypeLike, members: Mapping[str, int]) -> NetcdfType: ...
+        def create_vlen_type(self, name: str, dtype: DtypeLike) -> NetcdfType: ...
 
     def createDimension(self, dimname: str, size: int | None = None) -> NetcdfDimension:
         """`create_dimension` by netCDF4-python's name; there, a size of 0 means unlimited, too.
@@ -83,17 +96,17 @@ class Netcdf4Names(AttributeNames):
         self,
         varname: str,
         datatype: Any,
-        dimensions: Any = (),
-        compression: Any = None,
+        dimensions: str | NetcdfDimension | Sequence[str | NetcdfDimension] = (),
+        compression: str | int | None = None,
         zlib: bool = False,
         complevel: int = 4,
         shuffle: bool = True,
         fletcher32: bool = False,
         contiguous: bool = False,
-        chunksizes: Any = None,
+        chunksizes: ShapeLike | None = None,
         endian: str = "native",
-        fill_value: Any = None,
-        **unsupported: Any,
+        fill_value: object = None,
+        **unsupported: object,
     ) -> Any:
         """`create_variable` with netCDF4-python's names and defaults.
 
@@ -118,22 +131,18 @@ class Netcdf4Names(AttributeNames):
             datatype = np.dtype(datatype).newbyteorder({"little": "<", "big": ">"}.get(endian, endian))
         compression = "gzip" if zlib or compression == "zlib" else compression
         dims = (dimensions,) if isinstance(dimensions, (str, NetcdfDimension)) else dimensions
-        packed = (
-            {}
-            if compression is None or not len(dims)
-            else {"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle}
-        )
+        packed: VariableOptions = {"chunks": None if contiguous else chunksizes, "fletcher32": fletcher32}
+        if compression is not None and len(dims):
+            packed.update({"compression": compression, "compression_opts": complevel if compression in ("gzip", "zstd") else None, "shuffle": shuffle})
         return self.create_variable(
             varname,
             [dim.name if isinstance(dim, NetcdfDimension) else dim for dim in dims],
             datatype,
             fill_value=fill_value,
-            chunks=None if contiguous else chunksizes,
-            fletcher32=fletcher32,
             **packed,
         )
 
-    def createCompoundType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+    def createCompoundType(self, datatype: DtypeLike, datatype_name: str) -> NetcdfType:
         """`create_compound_type` by netCDF4-python's name.
 
         Args:
@@ -145,7 +154,7 @@ class Netcdf4Names(AttributeNames):
         """
         return self.create_compound_type(datatype_name, datatype)
 
-    def createEnumType(self, datatype: Any, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
+    def createEnumType(self, datatype: DtypeLike, datatype_name: str, enum_dict: Mapping[str, int]) -> NetcdfType:
         """`create_enum_type` by netCDF4-python's name.
 
         Args:
@@ -158,7 +167,7 @@ class Netcdf4Names(AttributeNames):
         """
         return self.create_enum_type(datatype_name, datatype, enum_dict)
 
-    def createVLType(self, datatype: Any, datatype_name: str) -> NetcdfType:
+    def createVLType(self, datatype: DtypeLike, datatype_name: str) -> NetcdfType:
         """`create_vlen_type` by netCDF4-python's name.
 
         Args:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from ..base.type_aliases import AttributeValue, DtypeLike, VariableOptions
 from ..base.extras import late
 from ..values.netcdf_types import NetcdfType
 from .dataset import Dataset
@@ -12,6 +13,9 @@ from .netcdf4_names import Netcdf4Names
 from .netcdf_dimension import NetcdfDimension
 from .node import Node
 from .type_definitions import Make, TypeDefinitions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Variables(Mapping[str, Dataset]):
@@ -87,18 +91,18 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
         self,
         name: str,
         dims: Sequence[str] = (),
-        dtype: Any = None,
-        data: Any = None,
+        dtype: DtypeLike | None = None,
+        data: object = None,
         *,
-        fill_value: Any = None,
-        attrs: Mapping[str, Any] | None = None,
+        fill_value: object = None,
+        attrs: Mapping[str, AttributeValue] | None = None,
         units: str | None = None,
         calendar: str | None = None,
-        bounds: Any = None,
+        bounds: object = None,
         coordinates: str | Sequence[str] | None = None,
-        cell_methods: Any = None,
+        cell_methods: str | Iterable[object] | None = None,
         grid_mapping: str | None = None,
-        **options: Any,
+        **options: Unpack[VariableOptions],
     ) -> Dataset:
         """Creates a variable over existing dimensions.
 
@@ -141,7 +145,7 @@ class NetcdfDefinitions(Node, Netcdf4Names, TypeDefinitions):
             dataset: Dataset = netcdf.dataset(made)
             return dataset
 
-    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: Any) -> Dataset:
+    def create_grid_mapping(self, name: str, grid_mapping_name: str, **parameters: object) -> Dataset:
         """Creates a grid mapping (CF 5.6): a variable without dimensions whose attributes are the parameters of a projection.
 
         Args:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from ..base.description import Description
 from .. import _native
-from ..backends.backend import Backend, Changes
+from ..backends.backend import Backend, Changes, State
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
@@ -18,6 +19,8 @@ from .kept import kept
 from .node_attributes import NodeAttributes
 from .region_references import NewRegions, RegionReferences
 
+Value = TypeVar("Value")
+
 
 class Node:
     """An object of a file: a group, a dataset, or another one. How the file was opened decides whether it can be changed."""
@@ -25,16 +28,16 @@ class Node:
     #: The class of each kind of object, set by `group` and `files.file`; others are a `Node`.
     _classes: ClassVar[Mapping[str, Any]] = {}
     #: What the backend keeps of an object of a file that changes.
-    _state: Any
+    _state: State
 
-    def __init__(self, backend: Backend, number: int, name: str, about: dict[str, Any] | None = None) -> None:
+    def __init__(self, backend: Backend, number: int, name: str, about: Description | None = None) -> None:
         self._backend, self._number = backend, number
         backend.hold(self, name, about)
 
     if TYPE_CHECKING:
         _own_name: str
         _file: _native.File
-        _about: dict[str, Any]
+        _about: Description
     else:
 
         @kept
@@ -131,10 +134,10 @@ class Node:
         """Whether its file is open, as in h5py."""
         return not self._backend.closed
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._backend, self._number, self.name)
 
-    def _object(self, file: _native.File, number: int, name: str, about: dict[str, Any] | None = None) -> Node:
+    def _object(self, file: _native.File, number: int, name: str, about: Description | None = None) -> Node:
         """The object with this number of a file: this one's, or that of an external link, which is only read."""
         # The core makes a Python object of the file for each answer. All objects of an opening share one: what was pickled is found
         # again as long as it lives (`reopening`).
@@ -143,7 +146,7 @@ class Node:
         found: Node = self._class_of(about["kind"])(backend, number, name, about)
         return found
 
-    def _current(self, value: Any) -> Any:
+    def _current(self, value: Value) -> Value | Reference:
         """A reference of this file as the file is now; other values as they are."""
         if self._backend.is_fixed or not isinstance(value, Reference) or value._file.path != self._backend.path:
             return value
@@ -166,7 +169,7 @@ class Node:
             self._backend, self._number = found
             self._backend.hold(self, name, None)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: object) -> None:
         raise InvalidTypeError(f"a {self.kind} has no items that can be set", self._changes.path, self.name)
 
     def __delitem__(self, key: Any) -> None:

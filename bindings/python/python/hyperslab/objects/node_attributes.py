@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
+from ..values.references import Reference
+from ..base.type_aliases import AttributeValue
 from .. import _native
 from ..backends.backend import Backend, Changes
 from . import stored_references
 from .attributes import value_of
+
+Value = TypeVar("Value")
 
 
 class Owner(Protocol):
@@ -26,7 +30,7 @@ class Owner(Protocol):
 
     def _own_number(self) -> int: ...
 
-    def _current(self, value: Any) -> Any: ...
+    def _current(self, value: Value) -> Value | Reference: ...
 
 
 class NodeAttributes:
@@ -36,7 +40,7 @@ class NodeAttributes:
         self.node, self.is_fixed = node, node._backend.is_fixed
 
     @property
-    def lock(self) -> contextlib.AbstractContextManager[Any]:
+    def lock(self) -> contextlib.AbstractContextManager[object]:
         return self.node._backend.lock
 
     def place(self) -> tuple[str | None, str]:
@@ -52,7 +56,7 @@ class NodeAttributes:
     def get(self, name: str) -> _native.AttributeValue | None:
         return self.node._file.attribute(self.node._number, name)
 
-    def value(self, found: _native.AttributeValue) -> Any:
+    def value(self, found: _native.AttributeValue) -> AttributeValue:
         return value_of(found, self.node._file)
 
     def heap(self) -> list[bytes]:

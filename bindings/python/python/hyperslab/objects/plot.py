@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .plot_cells import Dataset, Extremes, Part, extremes, histogram
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 #: Maximum number of cells of a line, and of an image along each dimension (half of its pixels). In longer dimensions,
@@ -25,6 +26,19 @@ MAX_LINE_CELLS, MAX_IMAGE_CELLS = 1000, 350
 MAX_ASPECT = 4.0
 #: Percentiles of what is shown between which colors and lines range with `robust`, as in xarray.
 ROBUST = 2.0, 98.0
+
+#: Indexes of the dimensions that are not drawn, in order or by name or number.
+Index: TypeAlias = int | tuple[int, ...] | Mapping[str | int, int]
+#: Names or numbers of the dimensions that are drawn.
+Dims: TypeAlias = str | int | Sequence[str | int] | None
+
+
+class Colors(TypedDict):
+    """Options of a picture that say which values have which colors."""
+
+    cmap: str | Colormap | None
+    vmin: float | None
+    vmax: float | None
 
 
 def picture(**options: Any) -> Figure:
@@ -55,7 +69,7 @@ def plot(
     dims: str | int | Sequence[str | int] | None = None,
     kind: str = "auto",
     bins: int = 100,
-    cmap: Any = None,
+    cmap: str | Colormap | None = None,
     vmin: float | None = None,
     vmax: float | None = None,
     robust: bool = False,
@@ -133,7 +147,7 @@ def _figure(ax: Axes | None, upright: bool) -> Figure:
     return picture(layout="constrained", figsize=(6.4, 4.8) if upright else (9, 7)) if ax is None else cast("Figure", ax.figure)
 
 
-def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[str, Any], robust: bool, log: bool, coastlines: bool) -> str:
+def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, options: Colors, robust: bool, log: bool, coastlines: bool) -> str:
     """Draws values along one dimension or two, and returns the title."""
     colored = dims is None and dataset.ndim > 2 and dataset.shape[-1] in (3, 4) and dataset.dtype == np.uint8
     if dims is None:
@@ -164,16 +178,16 @@ def _values(dataset: Dataset, axes: Any, index: Any, dims: Any, options: dict[st
             axes.set(xticks=[], yticks=[])
         else:
             if robust:
-                options = {**options, **_robust(cells, options)}
+                options = _robust(cells, options)
             if len(drawn) == 1:
                 _line(dataset, axes, coordinates[0], cells, options["vmin"], options["vmax"], log)
             else:
-                _image(dataset, axes, coordinates, cells, log, coastlines, **options)
+                _image(dataset, axes, coordinates, cells, log, coastlines, options)
     where = ", ".join(place(dataset, dimension, at) for dimension, at in part.fixed.items())
     return dataset.name + (f" ({where})" if where else "")
 
 
-def _refuse_colormap(cmap: Any, what: str) -> None:
+def _refuse_colormap(cmap: str | Colormap | None, what: str) -> None:
     if cmap is not None:
         raise InvalidInputError(f"a colormap is for images of values, and this is {what}: leave out cmap")
 
@@ -190,7 +204,7 @@ def _dimension(dataset: Dataset, given: str | int) -> int:
     return given % dataset.ndim
 
 
-def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Any) -> dict[int, int]:
+def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Index) -> dict[int, int]:
     """The indexes of the dimensions that are not drawn."""
     others = [dimension for dimension in range(dataset.ndim) if dimension not in drawn]
     fixed = dict.fromkeys(others, 0)
@@ -209,14 +223,15 @@ def _fixed(dataset: Dataset, drawn: tuple[int, ...], index: Any) -> dict[int, in
     return {**fixed, **dict(zip(others, given, strict=False))}
 
 
-def _robust(cells: Extremes, options: dict[str, Any]) -> dict[str, float]:
-    """The limits that are not given."""
+def _robust(cells: Extremes, options: Colors) -> Colors:
+    """The options, with limits that are not given."""
     single = np.array_equal(cells.low, cells.high, equal_nan=True)  # one value a cell
     low, high = np.nanpercentile(cells.low if single else np.stack([cells.low, cells.high]), ROBUST)
-    return {name: float(value) for name, value in (("vmin", low), ("vmax", high)) if options[name] is None}
+    vmin, vmax = options["vmin"], options["vmax"]
+    return {"cmap": options["cmap"], "vmin": float(low) if vmin is None else vmin, "vmax": float(high) if vmax is None else vmax}
 
 
-def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
+def _line(dataset: Dataset, axes: Axes, coordinate: Coordinate, cells: Extremes, vmin: float | None, vmax: float | None, log: bool) -> None:
     names = value_names(dataset)
     if len(coordinate.values) == len(cells.low) and np.array_equal(cells.low, cells.high, equal_nan=True):  # one value or equal ones
         where, values = coordinate.values, cells.low
@@ -245,13 +260,13 @@ def _line(dataset: Dataset, axes: Any, coordinate: Coordinate, cells: Extremes, 
         value_axis(list(names), list(names.values()))
 
 
-def _upright(axes: Any, coordinate: Coordinate) -> None:
+def _upright(axes: Axes, coordinate: Coordinate) -> None:
     """Depth and pressure grow downwards."""
     if (coordinate.role == "down") != axes.yaxis_inverted():
         axes.invert_yaxis()
 
 
-def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, **options: Any) -> None:
+def _image(dataset: Dataset, axes: Axes, coordinates: list[Coordinate], cells: Extremes, log: bool, coastlines: bool, options: Colors) -> None:
     from matplotlib.colors import LogNorm
 
     values = np.where(cells.high - cells.mean >= cells.mean - cells.low, cells.high, cells.low)
@@ -259,9 +274,9 @@ def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Ex
     columns, column_edges = edges_of(coordinates[1])
     # -1 is a gap between cells.
     with_gaps = np.ma.masked_invalid(np.where((rows[:, None] < 0) | (columns[None, :] < 0), np.nan, values[np.ix_(rows, columns)]))
-    vmin, vmax = options.pop("vmin"), options.pop("vmax")
+    cmap, vmin, vmax = options["cmap"], options["vmin"], options["vmax"]
     limits: dict[str, Any] = {"norm": LogNorm(vmin, vmax)} if log else {"vmin": vmin, "vmax": vmax}
-    mesh = axes.pcolormesh(column_edges, row_edges, with_gaps, **limits, **options)
+    mesh = axes.pcolormesh(column_edges, row_edges, with_gaps, cmap=cmap, **limits)
     beyond = (vmin is not None and with_gaps.min() < vmin and not log, vmax is not None and with_gaps.max() > vmax)
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[beyond]
     bar = axes.figure.colorbar(mesh, ax=axes, label=label_of(dataset, "value"), extend=extend)
@@ -281,7 +296,7 @@ def _image(dataset: Dataset, axes: Any, coordinates: list[Coordinate], cells: Ex
         _upright(axes, coordinates[0])
 
 
-def _histogram(dataset: Dataset, axes: Any, bins: int, vmin: float | None, vmax: float | None, log: bool) -> None:
+def _histogram(dataset: Dataset, axes: Axes, bins: int, vmin: float | None, vmax: float | None, log: bool) -> None:
     """The numbers of values in bins; a note says how many are in none."""
     if bins < 1:
         raise InvalidInputError(f"bins is {bins}: give 1 or more")

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..base.description import Description
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .. import _native
 from ..base.errors import InvalidInputError
 from .attributes import Attributes
@@ -14,7 +16,7 @@ from .attributes import Attributes
 #: Maximum number of values read at a time.
 BLOCK_VALUES = 1 << 21
 
-Array = np.ndarray[Any, Any]
+Array = AnyArray
 
 
 class Dataset(Protocol):
@@ -24,13 +26,13 @@ class Dataset(Protocol):
     def name(self) -> str: ...
 
     _file: _native.File
-    _about: dict[str, Any]
+    _about: Description
 
     @property
     def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...
+    def dtype(self) -> AnyDtype: ...
 
     @property
     def ndim(self) -> int: ...
@@ -49,7 +51,7 @@ class Dataset(Protocol):
     @property
     def parent(self) -> Any: ...
 
-    def __getitem__(self, key: Any) -> Any: ...
+    def __getitem__(self, key: Key) -> Elements: ...
 
 
 class Extremes(NamedTuple):
@@ -119,7 +121,7 @@ def _parts(extent: int, step: int, aim: int) -> list[slice]:
     return [slice(start, min(start + length, extent)) for start in range(0, extent, length)]
 
 
-def decoded(dataset: Dataset, key: tuple[Any, ...]) -> Array:
+def decoded(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
     """The values as floats: missing and infinite ones NaN, packed ones unpacked (CF conventions 2.5.1 and 8.1)."""
     raw = np.asarray(dataset[key])
     attrs = dataset.attrs
@@ -146,7 +148,7 @@ def packing(dataset: Dataset) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def slabs(shape: tuple[int, ...]) -> Iterator[tuple[Any, ...]]:
+def slabs(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
     """Keys that together select an array of this shape, of about `BLOCK_VALUES` values each."""
     below = int(np.prod(shape[1:], dtype=object))
     if below > BLOCK_VALUES:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from ..base.errors import InvalidInputError, MissingFileError
 from ..base.extras import require
 from .plot_axes import Coordinate
 from .plot_cells import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Scales of Natural Earth, and the extent of a map in degrees above which each is used.
 _SCALES = (("110m", 60.0), ("50m", 15.0), ("10m", 0.0))
@@ -27,7 +30,7 @@ def check(name: str, coordinates: list[Coordinate] | None) -> None:
     require("drawing coastlines", "maps", "cartopy")
 
 
-def draw(axes: Any, coordinates: list[Coordinate], row_edges: Array, column_edges: Array) -> None:
+def draw(axes: Axes, coordinates: list[Coordinate], row_edges: Array, column_edges: Array) -> None:
     """Adds the coastlines to a map; its limits stay as they are.
 
     Raises:

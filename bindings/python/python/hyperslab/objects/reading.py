@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
+from ..base.description import Description
+from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base import nonstandard_numbers
 from ..base.errors import InternalError, LimitExceededError
@@ -14,12 +16,12 @@ from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, 
 from ..values import indexing_keys, references, tagged_dtypes
 
 
-def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.File, name: str, about: dict[str, Any]) -> np.ndarray[Any, Any]:
+def values(reader: _native.DatasetReader, key: tuple[object, ...], file: _native.File, name: str, about: Description) -> AnyArray:
     """The values for a key without names of members, of the dataset called `name`."""
     try:
         found = reader.get_bytes(key)
         if found is None:
-            indexing_keys.select(key or (Ellipsis,), tuple(about["shape"]))  # words the error
+            indexing_keys.select(key or (Ellipsis,), tuple(about["shape"] or ()))  # words the error
             raise InternalError(f"the key {key!r} is not understood", file.path, name)
         raw, shape, heap = found
         return convert(raw, about["datatype"], shape, heap, file)
@@ -29,7 +31,7 @@ def values(reader: _native.DatasetReader, key: tuple[Any, ...], file: _native.Fi
         raise LimitExceededError("the values of this selection exceed the memory of this machine: read it in parts", file.path, name) from None
 
 
-def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def read(file: _native.File, number: int, datatype: _native.Datatype, axes: Sequence[Sequence[int]], shape: tuple[int, ...]) -> AnyArray:
     """The selected values as a new array of `shape`."""
     count = int(np.prod(shape, dtype=object))
     # numpy multiplies extents even where one of them is 0.
@@ -41,23 +43,24 @@ def read(file: _native.File, number: int, datatype: _native.Datatype, axes: list
     return convert(raw, datatype, shape, heap, file)
 
 
-def reader(file: _native.File, number: int, about: dict[str, Any], dtype: np.dtype[Any]) -> _native.DatasetReader | None:
+def reader(file: _native.File, number: int, about: Description, dtype: AnyDtype) -> _native.DatasetReader | None:
     """The native reader of a dataset with elements of `dtype`; `None` if it has none. It makes arrays itself of elements that need
     no more than a copy."""
     if about["shape"] is None:
         return None
-    datatype, inner = about["datatype"], []
+    datatype = about["datatype"]
+    inner: list[int] = []
     if datatype.class_name == "variable string":
         return _native.DatasetReader(file, number, dtype, [])
     while datatype.class_name == "array":
         inner += datatype.shape
         datatype = datatype.base
-    if not datatype.size or not is_plain(datatype) or has_strings(datatype):
+    if not datatype.size or not is_plain(datatype) or datatype.has_padded_strings:
         return _native.DatasetReader(file, number, None, [])
     return _native.DatasetReader(file, number, tagged_dtypes.element(dtype), inner)
 
 
-def _cut_padding(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
+def _cut_padding(raw: AnyArray, datatype: _native.Datatype, offset: int = 0, stride: int | None = None) -> None:
     """Clears the padding of fixed strings in place: numpy's strings end in NULs."""
     kind, size = datatype.class_name, datatype.size
     stride = size if stride is None else stride
@@ -66,7 +69,7 @@ def _cut_padding(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: 
             _cut_padding(raw, member, offset + at, stride)
     elif kind == "array":
         step = datatype.base.size
-        for at in range(0, size, step) if has_strings(datatype.base) else ():
+        for at in range(0, size, step) if datatype.base.has_padded_strings else ():
             _cut_padding(raw, datatype.base, offset + at, stride)
     elif kind == "string" and datatype.padding != "null_padded" and raw.size:
         text = raw.reshape(-1, stride)[:, offset : offset + size]
@@ -77,12 +80,7 @@ def _cut_padding(raw: np.ndarray[Any, Any], datatype: _native.Datatype, offset: 
             text[trailing] = 0
 
 
-def has_strings(datatype: _native.Datatype) -> bool:
-    """Whether some part of an element is a fixed string whose padding numpy does not know."""
-    return datatype.has_padded_strings
-
-
-def convert(raw: np.ndarray[Any, Any], datatype: _native.Datatype, shape: tuple[int, ...], heap: _native.Heap, file: _native.File) -> np.ndarray[Any, Any]:
+def convert(raw: AnyArray, datatype: _native.Datatype, shape: tuple[int, ...], heap: _native.Heap, file: _native.File) -> AnyArray:
     """Bytes as laid out in the file as an array of values."""
     if datatype.class_name == "array":
         shape, datatype = shape + datatype.shape, datatype.base

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.type_aliases import Key
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import references
 from ..values.new_references import Regions, selected_region
@@ -16,7 +17,7 @@ class RegionReferences:
     def __init__(self, owner: Any) -> None:
         self._owner = owner
 
-    def __getitem__(self, key: Any) -> RegionReference:
+    def __getitem__(self, key: Key) -> RegionReference:
         owner = self._owner
         if owner.kind != "dataset" or owner._about["shape"] is None:
             raise UnsupportedError("a reference to a region of what has no elements", owner._file.path, owner.name)
@@ -43,5 +44,5 @@ class RegionReferences:
 class NewRegions(RegionReferences):
     """The same of an object in a file that is being created: a reference has the path of the dataset."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         return Regions(self._owner.name, tuple(self._owner.shape))[key]

@@ -4,20 +4,58 @@ from __future__ import annotations
 
 import itertools
 import struct
-from typing import Any
+from typing import Any, Protocol
 
+from ..backends.backend import Backend, Changes
+from ..base.type_aliases import AttributeValue
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..values.references import Reference
-from .attributes import value_of
+from .attributes import Attributes, value_of
 from .stored_references import OBJECT, address_of
+
+
+class Addressed(Protocol):
+    """An object that references point at."""
+
+    @property
+    def _backend(self) -> Backend | Changes: ...
+
+    @property
+    def _file(self) -> Any: ...
+
+    @property
+    def _number(self) -> int: ...
+
+    def _own_number(self) -> int: ...
+
+
+class Scaled(Addressed, Protocol):
+    """A dataset that has scales, or is one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def _changes(self) -> Changes: ...
+
+
+class Labelled(Scaled, Protocol):
+    """A dataset whose dimensions have labels."""
+
+    @property
+    def attrs(self) -> Attributes: ...
+
 
 _LIST = _native.Datatype.sequence(OBJECT)
 _DIMENSION = _native.Datatype.integer(4, signed=False)
 _USERS = _native.Datatype.compound(16, [("dataset", 0, OBJECT), ("dimension", 8, _DIMENSION)])
 
 
-def is_scale(dataset: Any) -> bool:
+def is_scale(dataset: Scaled) -> bool:
     """Whether a dataset is a dimension scale.
 
     Args:
@@ -29,7 +67,7 @@ def is_scale(dataset: Any) -> bool:
     return plain(attribute(dataset, "CLASS")) == "DIMENSION_SCALE"
 
 
-def attribute(dataset: Any, name: str) -> Any:
+def attribute(dataset: Scaled, name: str) -> AttributeValue:
     """An attribute that files of netCDF have and do not show.
 
     Args:
@@ -44,7 +82,7 @@ def attribute(dataset: Any, name: str) -> Any:
     return None if found is None else value_of(found, file)
 
 
-def make(dataset: Any, name: str) -> None:
+def make(dataset: Scaled, name: str) -> None:
     """Makes a dataset a scale.
 
     Args:
@@ -60,7 +98,7 @@ def make(dataset: Any, name: str) -> None:
     _set_text(dataset, "NAME", name)
 
 
-def attach(dataset: Any, axis: int, scale: Any) -> None:
+def attach(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """Attaches a scale to a dimension of a dataset.
 
     Args:
@@ -79,7 +117,7 @@ def attach(dataset: Any, axis: int, scale: Any) -> None:
     connect(dataset, axis, scale)
 
 
-def connect(dataset: Any, axis: int, scale: Any) -> None:
+def connect(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """Attaches a scale to a dimension, both of which are known to be right.
 
     Args:
@@ -99,7 +137,7 @@ def connect(dataset: Any, axis: int, scale: Any) -> None:
     _store_users(scale, [*_users(scale), (address(dataset), axis)])
 
 
-def detach(dataset: Any, axis: int, scale: Any) -> None:
+def detach(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """Detaches a scale from a dimension of a dataset.
 
     Args:
@@ -116,7 +154,7 @@ def detach(dataset: Any, axis: int, scale: Any) -> None:
     disconnect(dataset, axis, scale)
 
 
-def disconnect(dataset: Any, axis: int, scale: Any) -> None:
+def disconnect(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """Detaches a scale that is attached to a dimension.
 
     Args:
@@ -134,7 +172,7 @@ def disconnect(dataset: Any, axis: int, scale: Any) -> None:
     _store_users(scale, [user for user in _users(scale) if user != (address(dataset), axis)])
 
 
-def set_label(dataset: Any, axis: int, label: str) -> None:
+def set_label(dataset: Labelled, axis: int, label: str) -> None:
     """Sets the label of a dimension.
 
     Args:
@@ -153,7 +191,7 @@ def set_label(dataset: Any, axis: int, label: str) -> None:
     dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LABELS", [len(labels)], datatype, raw, texts))
 
 
-def _check(dataset: Any, axis: int, scale: Any) -> None:
+def _check(dataset: Scaled, axis: int, scale: Scaled) -> None:
     if not 0 <= axis < len(dataset.shape):
         raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
     if getattr(scale, "kind", None) != "dataset":
@@ -164,7 +202,7 @@ def _check(dataset: Any, axis: int, scale: Any) -> None:
         raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.name)
 
 
-def address(node: Any) -> bytes:
+def address(node: Addressed) -> bytes:
     """The address of an object, as references hold it; in a file that is being created its number.
 
     Args:
@@ -178,7 +216,7 @@ def address(node: Any) -> bytes:
     return address_of(node._file, node._number)
 
 
-def attached(dataset: Any) -> list[list[bytes]]:
+def attached(dataset: Scaled) -> list[list[bytes]]:
     """The addresses of the scales of each dimension.
 
     Args:
@@ -193,7 +231,7 @@ def attached(dataset: Any) -> list[list[bytes]]:
     return addresses(attribute(dataset, "DIMENSION_LIST"), dataset.shape)
 
 
-def addresses(scales: Any, shape: tuple[int, ...]) -> list[list[bytes]]:
+def addresses(scales: AttributeValue, shape: tuple[int, ...]) -> list[list[bytes]]:
     """The addresses in a list of scales.
 
     Args:
@@ -208,11 +246,11 @@ def addresses(scales: Any, shape: tuple[int, ...]) -> list[list[bytes]]:
     return [[reference._raw for reference in _references(found)] for found in scales]
 
 
-def _references(values: Any) -> list[Reference]:
+def _references(values: AttributeValue) -> list[Reference]:
     return [value for value in ([] if values is None else values) if isinstance(value, Reference) and value]
 
 
-def _store(dataset: Any, found: list[list[bytes]]) -> None:
+def _store(dataset: Scaled, found: list[list[bytes]]) -> None:
     number = dataset._own_number()
     if not any(found):
         dataset._changes.make(lambda editor: editor.delete_attribute(number, "DIMENSION_LIST"))
@@ -225,13 +263,13 @@ def _store(dataset: Any, found: list[list[bytes]]) -> None:
     dataset._changes.make(lambda editor: editor.set_attribute(number, "DIMENSION_LIST", [len(found)], _LIST, raw, heap))
 
 
-def _users(scale: Any) -> list[tuple[bytes, int]]:
+def _users(scale: Scaled) -> list[tuple[bytes, int]]:
     """The address of each dataset that has the scale, and the dimension."""
     found = attribute(scale, "REFERENCE_LIST")
     return [] if found is None else [(row[0]._raw, int(row[1])) for row in found if row[0]]
 
 
-def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
+def _store_users(scale: Scaled, users: list[tuple[bytes, int]]) -> None:
     number = scale._own_number()
     if not users:
         if attribute(scale, "REFERENCE_LIST") is not None:
@@ -242,13 +280,13 @@ def _store_users(scale: Any, users: list[tuple[bytes, int]]) -> None:
     scale._changes.make(lambda editor: editor.set_attribute(number, "REFERENCE_LIST", [len(users)], _USERS, raw, heap))
 
 
-def _set_text(dataset: Any, name: str, text: str) -> None:
+def _set_text(dataset: Scaled, name: str, text: str) -> None:
     stored = text.encode() + b"\0"
     number = dataset._own_number()
     dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], _native.Datatype.string(len(stored)), stored, []))
 
 
-def plain(value: Any) -> str:
+def plain(value: AttributeValue) -> str:
     """Text of an attribute.
 
     Args:

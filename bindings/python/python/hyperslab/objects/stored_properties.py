@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -98,7 +98,7 @@ class StoredProperties(Node):
         """Whether it is a virtual dataset, whose values are in other datasets."""
         return bool(self._about["storage"] == "virtual")
 
-    def virtual_sources(self) -> list[Any]:
+    def virtual_sources(self) -> list[VirtualSource]:
         """The parts of a virtual dataset and their sources.
 
         Returns:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Protocol
 
+from ..backends.backend import Backend
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
@@ -13,6 +14,18 @@ from ..values.regions import RegionSelection
 
 #: How references to objects are stored.
 OBJECT = _native.Datatype.reference("object", 8)
+
+
+class Owner(Protocol):
+    """An object whose elements point at others."""
+
+    @property
+    def _backend(self) -> Backend: ...
+
+    @property
+    def _file(self) -> _native.File: ...
+
+    def _current(self, value: Reference) -> Reference: ...
 
 
 def address_of(file: _native.File, number: int) -> bytes:
@@ -34,7 +47,7 @@ def address_of(file: _native.File, number: int) -> bytes:
     return address.to_bytes(8, "little")
 
 
-def values_of(node: Any) -> list[bytes]:
+def values_of(node: Owner) -> list[bytes]:
     """A list for the values that elements of an object point at.
 
     Args:
@@ -46,7 +59,7 @@ def values_of(node: Any) -> list[bytes]:
     return [] if not node._backend.is_complete else ExistingObjects(functools.partial(encoded, node))
 
 
-def encoded(node: Any, value: AnyReference) -> bytes:
+def encoded(node: Owner, value: AnyReference) -> bytes:
     """Encodes a reference for the writer.
 
     Args:
@@ -79,9 +92,10 @@ def encoded(node: Any, value: AnyReference) -> bytes:
         raise InvalidInputError(f"a reference to an object of another file: {found.file.path}")
     part = b""
     if isinstance(value, RegionReference):
+        assert found.selection is not None  # that of the region
         kind, parts = found.selection.kind, found.selection.parts
         if kind in ("all", "none"):
-            shape = found.file.describe(found.object, found.path)["shape"]
+            shape = found.file.describe(found.object, found.path)["shape"] or ()
             kind, parts = "hyperslab", [[[0, 1, extent if kind == "all" else 0, 1] for extent in shape]]
         part = NewRegionReference(found.path, parts[0] if kind == "hyperslab" else RegionSelection(kind, parts)).part
     elif isinstance(value, AttributeReference):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Key
+from .value_views import Viewed
 
 
 class TextView:
     """A string dataset with values of type `str`."""
 
-    def __init__(self, dataset: Any, encoding: str, errors: str) -> None:
+    def __init__(self, dataset: Viewed, encoding: str, errors: str) -> None:
         self._dataset, self._encoding, self._errors = dataset, encoding, errors
 
-    def __getitem__(self, key: Any) -> str | AnyArray:
+    def __getitem__(self, key: Key) -> str | AnyArray:
         # A dataset that is being written has none.
         reader = getattr(self._dataset, "_reader", None)
         if reader is not None and self._encoding == "utf-8" and self._errors == "strict" and (text := reader.get_text(key)) is not None:
@@ -29,15 +29,14 @@ class TextView:
         return out
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> AnyDtype:
         """The dtype of its arrays: objects, which are `str`."""
         return np.dtype(object)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        shape: tuple[int, ...] = self._dataset.shape
-        return shape
+        return self._dataset.shape
 
     @property
     def ndim(self) -> int:
@@ -47,11 +46,10 @@ class TextView:
     @property
     def size(self) -> int | None:
         """Number of elements; `None` of a null dataspace."""
-        size: int | None = self._dataset.size
-        return size
+        return self._dataset.size
 
     def __len__(self) -> int:
         return len(self._dataset)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
         return np.asarray(self[...], dtype=dtype)

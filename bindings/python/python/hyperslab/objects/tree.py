@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sized
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
+from ..base.type_aliases import AnyDtype
 from ..base.errors import Error
 from ..base.visible import visible
 from ..values.tagged_dtypes import element
@@ -82,7 +83,7 @@ class Effort:
         return self.left <= 0
 
 
-def parts_of(dtype: Any) -> int:
+def parts_of(dtype: AnyDtype) -> int:
     """The members of a dtype, of all levels."""
     count, pending = 0, [dtype]
     while pending:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..base.type_aliases import DtypeLike
 from ..values import netcdf_types
 from ..values.netcdf_types import NetcdfType
 
@@ -19,7 +20,7 @@ class TypeDefinitions:
         def _create_type(self, name: str, make: Make) -> NetcdfType:
             """Creates the type that `make` makes of its path and the types of the file."""
 
-    def create_compound_type(self, name: str, dtype: Any) -> NetcdfType:
+    def create_compound_type(self, name: str, dtype: DtypeLike) -> NetcdfType:
         """Creates a type of named fields.
 
         Args:
@@ -37,7 +38,7 @@ class TypeDefinitions:
         """
         return self._create_type(name, lambda path, types: netcdf_types.compound(path, dtype, types))
 
-    def create_enum_type(self, name: str, dtype: Any, members: Mapping[str, int]) -> NetcdfType:
+    def create_enum_type(self, name: str, dtype: DtypeLike, members: Mapping[str, int]) -> NetcdfType:
         """Creates a type of named whole numbers.
 
         Args:
@@ -56,7 +57,7 @@ class TypeDefinitions:
         """
         return self._create_type(name, lambda path, _: netcdf_types.enumeration(path, dtype, members))
 
-    def create_vlen_type(self, name: str, dtype: Any) -> NetcdfType:
+    def create_vlen_type(self, name: str, dtype: DtypeLike) -> NetcdfType:
         """Creates a type of one-dimensional arrays of any length.
 
         Args:

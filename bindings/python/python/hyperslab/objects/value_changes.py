@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, ArrayKey, Elements, Key
 from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError
 from ..values import dtype_encoding
@@ -21,7 +22,7 @@ class ValueChanges(StoredProperties):
         def shape(self) -> tuple[int, ...]: ...
         @property
         def _notes(self) -> Notes | None: ...
-        def __getitem__(self, key: Any) -> Any: ...
+        def __getitem__(self, key: Key) -> Elements: ...
 
     def resize(self, size: Any, axis: int | None = None) -> None:
         """Changes the shape, or the extent of one `axis`. Elements outside of the new shape are lost: if the dataset grows again,
@@ -53,7 +54,7 @@ class ValueChanges(StoredProperties):
             number = self._own_number()
             self._changes.make(lambda editor: editor.resize(number, new))
 
-    def append(self, values: Any, axis: int = 0) -> None:
+    def append(self, values: object, axis: int = 0) -> None:
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
 
         Args:
@@ -80,7 +81,7 @@ class ValueChanges(StoredProperties):
                 self.resize(before)
                 raise
 
-    def _extent_of(self, values: Any, shape: tuple[int, ...], axis: int) -> int:
+    def _extent_of(self, values: Elements, shape: tuple[int, ...], axis: int) -> int:
         """The extent of values that are appended. A single row is not repeated along a dimension that it lacks."""
         datatype = self._about["datatype"]
         if not isinstance(values, np.ndarray) and datatype.class_name in ("compound", "sequence") and axis == 0:
@@ -93,7 +94,7 @@ class ValueChanges(StoredProperties):
             raise InvalidTypeError(message, self._changes.path, self.name)
         return int(given[axis])
 
-    def write_direct(self, source: np.ndarray[Any, Any], source_sel: Any = None, dest_sel: Any = None) -> None:
+    def write_direct(self, source: AnyArray, source_sel: ArrayKey | None = None, dest_sel: Key | None = None) -> None:
         """Writes a selection of an array to a selection; by default all.
 
         Args:

@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Elements, Key
 from ..base.errors import InvalidInputError
 from ..values import conversion as value_conversion
+from .attributes import Attributes
+
+
+class Viewed(Protocol):
+    """A dataset, as its views see it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def attrs(self) -> Attributes: ...
+
+    @property
+    def file(self) -> Any: ...
+
+    @property
+    def dtype(self) -> AnyDtype: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def size(self) -> int | None: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+    def asstr(self) -> Any: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, key: Key) -> Elements: ...
 
 
 class View(abc.ABC):
     """What views of a dataset have in common."""
 
-    def __init__(self, dataset: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, dataset: Viewed, dtype: AnyDtype) -> None:
         self._dataset, self.dtype = dataset, dtype
 
     @property
@@ -38,10 +71,10 @@ class View(abc.ABC):
         return len(self._dataset)
 
     @abc.abstractmethod
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Elements:
         """The values of a selection."""
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
             raise ValueError("values are read from a file, which is a copy")
         return np.asarray(self[()], dtype=dtype or self.dtype)
@@ -50,7 +83,7 @@ class View(abc.ABC):
 class ConvertedView(View):
     """A dataset with values of another dtype."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Elements:
         if self.dtype.kind == "T":
             text = self._dataset.asstr()[key]
             return text if isinstance(text, str) else np.asarray(text, dtype=self.dtype)
@@ -60,7 +93,7 @@ class ConvertedView(View):
 class FieldsView(View):
     """Some fields of a compound dataset: the values of one, or compounds of several."""
 
-    def __init__(self, dataset: Any, names: str | list[str]) -> None:
+    def __init__(self, dataset: Viewed, names: str | list[str]) -> None:
         wanted = [names] if isinstance(names, str) else list(names)
         fields = dataset.dtype.fields
         if fields is None:
@@ -71,11 +104,11 @@ class FieldsView(View):
         super().__init__(dataset, fields[names][0] if isinstance(names, str) else np.dtype([(name, fields[name][0]) for name in wanted]))
         self._names = names
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Elements:
         return picked(self._dataset[key], self._names)
 
 
-def picked(values: Any, names: str | list[str]) -> Any:
+def picked(values: Elements, names: str | list[str]) -> Elements:
     """One field of compound values, or several as compounds without gaps, as in h5py."""
     if isinstance(names, str):
         return values[names]

@@ -6,6 +6,7 @@ import math
 import os
 from typing import Any
 
+from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, Path, ShapeLike
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..values import dtype_encoding, indexing_keys
 
@@ -13,7 +14,7 @@ from ..values import dtype_encoding, indexing_keys
 Axes = list[list[int]] | None
 
 
-def _axes(key: Any, shape: tuple[int, ...]) -> tuple[Axes, int]:
+def _axes(key: Key, shape: tuple[int, ...]) -> tuple[Axes, int]:
     """What a key selects, and how many elements those are."""
     selected = indexing_keys.select(key, shape)
     if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
@@ -33,7 +34,14 @@ class VirtualSource:
         >>> hs.VirtualSource("a.h5", "x", (100,))[10:20]
     """
 
-    def __init__(self, path_or_dataset: Any, name: str | None = None, shape: Any = None, dtype: Any = None, maxshape: Any = None) -> None:
+    def __init__(
+        self,
+        path_or_dataset: Any,
+        name: str | None = None,
+        shape: ShapeLike | None = None,
+        dtype: DtypeLike | None = None,
+        maxshape: MaxShapeLike | None = None,
+    ) -> None:
         if isinstance(path_or_dataset, (str, bytes, os.PathLike)):
             if name is None or shape is None:
                 raise InvalidTypeError("VirtualSource of a file: give the name and the shape of the dataset")
@@ -48,7 +56,7 @@ class VirtualSource:
         self.axes: Axes = None
         self.count = math.prod(self.shape)
 
-    def __getitem__(self, key: Any) -> VirtualSource:
+    def __getitem__(self, key: Key) -> VirtualSource:
         part = object.__new__(VirtualSource)
         part.__dict__.update(self.__dict__)
         part.axes, part.count = _axes(key, self.shape)
@@ -70,14 +78,14 @@ class VirtualLayout:
         >>> f.create_virtual_dataset("x", layout)
     """
 
-    def __init__(self, shape: Any, dtype: Any, maxshape: Any = None, filename: Any = None) -> None:
+    def __init__(self, shape: ShapeLike, dtype: DtypeLike, maxshape: MaxShapeLike | None = None, filename: Path | None = None) -> None:
         self.shape, self.dtype = tuple(dtype_encoding.extents("shape", shape)), dtype
         self.maxshape = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
         #: The file that the layout is for: sources in it are named `.`.
         self.filename = None if filename is None else os.fsdecode(filename)
         self.sources: list[tuple[str, str, Axes, Axes]] = []
 
-    def __setitem__(self, key: Any, source: VirtualSource) -> None:
+    def __setitem__(self, key: Key, source: VirtualSource) -> None:
         if not isinstance(source, VirtualSource):
             raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}")
         axes, count = _axes(key, self.shape)

@@ -111,7 +111,7 @@ def _array(path: str, name: str, member: Member, variable: Variable) -> Array:
         raise UnsupportedError("a dataset whose values are in external files")
     dtype = np.dtype(dataset.dtype.str)
     codecs = codecs_of(about["filters"], dtype.itemsize)
-    shape = tuple(about["shape"])
+    shape = dataset.shape
     chunk_shape = tuple(max(1, extent) for extent in (about["chunks"] or shape))
     chunks = _chunks(dataset, shape, chunk_shape, dtype, codecs)
     fill = np.asarray(dataset.fillvalue, dtype)[()]

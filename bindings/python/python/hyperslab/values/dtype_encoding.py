@@ -137,15 +137,6 @@ def has_fields(datatype: Datatype) -> bool:
     return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None
 
 
-def uses_heap(datatype: Datatype) -> bool:
-    return datatype.uses_heap
-
-
-def has_references(datatype: Datatype) -> bool:
-    """Whether elements hold references."""
-    return datatype.has_references
-
-
 def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     """`values` as stored in the file, contiguous. Variable-length values are added to `heap`."""
     if isinstance(values, np.ma.MaskedArray):
@@ -167,7 +158,7 @@ def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     number = datatype.base if datatype.class_name == "enum" else datatype
     if _is_without_dtype(number) or (number.class_name == "float" and not number.is_ordinary):
         raise UnsupportedError(f"writing {number.class_name}s of {number.size} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'")
-    if not uses_heap(datatype):
+    if not datatype.uses_heap:
         given = np.asarray(values)
         if given.dtype.kind == "U" and target.kind == "S":
             given = np.char.encode(given, "utf-8" if datatype.utf8 else "ascii")
@@ -191,7 +182,7 @@ def filled(values: AnyArray, fill: Values, datatype: Datatype) -> AnyArray:
     """Masked values as stored in the file, with `fill` in place of masked ones. The data under the mask need not fit the
     datatype."""
     mask = np.ma.getmaskarray(values)
-    if mask.dtype.names is not None or uses_heap(datatype) or has_fields(datatype):
+    if mask.dtype.names is not None or datatype.uses_heap or has_fields(datatype):
         raise UnsupportedError("masked values of a compound or of variable length: fill them first (`values.filled(...)`)")
     given = np.ma.getdata(values)
     out = np.array(stored(np.where(mask, np.zeros((), given.dtype), given), datatype, []))
@@ -206,7 +197,7 @@ def stored_fields(values: Values, datatype: Datatype, heap: list[bytes], names: 
         not names
         and isinstance(values, np.ndarray)
         and values.dtype == numpy_dtype(datatype)
-        and not uses_heap(datatype)
+        and not datatype.uses_heap
         and narrow_integers.is_as_in_memory(datatype)
     ):
         return contiguous(values), None
@@ -424,7 +415,7 @@ def fill_of(value: Values, datatype: Datatype, heap: list[bytes] | None = None) 
     references need none."""
     heap = [] if heap is None else heap
     fill = None if value is None else _one_element(value, datatype, heap).tobytes()
-    return (fill, heap) if fill and (any(fill) or not (uses_heap(datatype) or has_references(datatype))) else None
+    return (fill, heap) if fill and (any(fill) or not (datatype.uses_heap or datatype.has_references)) else None
 
 
 def stored_elements(values: Values, shape: Sequence[int], datatype: Datatype, heap: list[bytes]) -> AnyArray:

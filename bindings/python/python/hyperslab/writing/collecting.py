@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, BoolArray
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..objects.dataset import Dataset
 
@@ -15,7 +15,7 @@ from ..objects.dataset import Dataset
 MAX_WINDOWS = 4
 
 
-def row_form(dataset: Dataset) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def row_form(dataset: Dataset) -> tuple[AnyDtype, tuple[int, ...]]:
     """The dtype and the shape of a row of a dataset whose rows can be collected.
 
     Raises:
@@ -34,7 +34,7 @@ def window_rows(dataset: Dataset, row_bytes: int, window_bytes: int) -> int:
     return max(rows // chunk, 1) * chunk if rows >= chunk else rows
 
 
-def runs(filled: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, int]]:
+def runs(filled: BoolArray) -> list[tuple[int, int]]:
     """First and last plus one of each run of rows that are there."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], filled, [False]]).astype(np.int8)))
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
@@ -43,7 +43,7 @@ def runs(filled: np.ndarray[Any, np.dtype[np.bool_]]) -> list[tuple[int, int]]:
 class _Window:
     """Rows from `first` on, as far as they were handed in."""
 
-    def __init__(self, first: int, rows: int, row: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, first: int, rows: int, row: tuple[int, ...], dtype: AnyDtype) -> None:
         self.first = first
         self.values = np.empty((rows, *row), dtype)
         self.filled = np.zeros(rows, bool)
@@ -87,7 +87,7 @@ class Collector:
         self._failure: BaseException | None = None
         self._closed = False
 
-    def write(self, first: int, values: Any) -> None:
+    def write(self, first: int, values: object) -> None:
         """Hands in rows. Any thread may call it.
 
         Args:
@@ -115,7 +115,7 @@ class Collector:
                 self._write(window)
             done += count
 
-    def _take(self, number: int, at: int, piece: np.ndarray[Any, Any]) -> list[_Window]:
+    def _take(self, number: int, at: int, piece: AnyArray) -> list[_Window]:
         """Takes rows of a window; returns the windows that are to be written now."""
         with self._lock:
             if self._closed:

@@ -28,7 +28,7 @@ def begin(
     userblock_size: int = 0,
     page_bytes: int | None = None,
     userblock: bytes | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
     newest: str | None = None,
     kind: type[Creating] = Creating,
 ) -> Creating:
@@ -87,8 +87,8 @@ def create(
     fs_strategy: str | None = None,
     fs_page_size: int | None = None,
     libver: str | Sequence[str] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
-    **more: Any,
+    storage_options: Mapping[str, object] | None = None,
+    **more: object,
 ) -> File:
     """Creates an HDF5 file.
 
@@ -138,7 +138,7 @@ def creating_of(
     fs_strategy: str | None,
     fs_page_size: int | None,
     libver: str | Sequence[str] | None,
-    more: dict[str, Any],
+    more: Mapping[str, object],
     **options: Any,
 ) -> Creating:
     """Begins a file with the arguments of `create`.
@@ -178,7 +178,7 @@ def _page_bytes(strategy: str | None, page_size: int | None, alignment: int | No
 
 #: Options of h5py.File without effect here, and other options with the values that ask for what is written anyway.
 _HARMLESS = {"locking", "rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "meta_block_size", "page_buf_size", "min_meta_keep", "min_raw_keep"}
-_ASKED_FOR: dict[str, tuple[Any, ...]] = {
+_ASKED_FOR: dict[str, tuple[object, ...]] = {
     "driver": (None, "sec2"),
     "swmr": (None, False),
     "fs_strategy": (None, "none", "aggregate", "fsm"),
@@ -191,7 +191,7 @@ _ASKED_FOR: dict[str, tuple[Any, ...]] = {
 _VERSIONS = ("earliest", "v108", "v110", "v112", "v114", "v200", "latest")
 
 
-def _check_options(options: dict[str, Any]) -> None:
+def _check_options(options: Mapping[str, object]) -> None:
     """Checks the other options of h5py.File."""
     for name, value in options.items():
         if name in _ASKED_FOR:

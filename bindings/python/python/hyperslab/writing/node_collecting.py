@@ -11,13 +11,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ..base.type_aliases import AnyArray, AnyDtype, BoolArray, Int64Array, UInt8Array
 from ..base.errors import CancelledError, InvalidInputError
+from ..objects.dataset import Dataset
 from .collecting import row_form, runs, window_rows
+from .parallel import Task
 
+Sent = TypeVar("Sent")
 #: Bytes of rows that a process keeps before it joins a round: they fit into the processor's caches, and rounds cost little next to them.
 SHARE_BYTES = 1 << 20
 SHARE_CHUNKS = 4
@@ -28,12 +32,12 @@ MAX_PAUSE_SECONDS = 5e-4
 class _Pieces:
     """Rows of one dataset that a process still has to copy to the shared window, in memory that is used again."""
 
-    def __init__(self, dtype: np.dtype[Any], row: tuple[int, ...]) -> None:
-        self._rows: np.ndarray[Any, np.dtype[np.int64]] = np.empty(0, np.int64)
-        self._values: np.ndarray[Any, Any] = np.empty((0, *row), dtype)
+    def __init__(self, dtype: AnyDtype, row: tuple[int, ...]) -> None:
+        self._rows: Int64Array = np.empty(0, np.int64)
+        self._values: AnyArray = np.empty((0, *row), dtype)
         self._count = 0
 
-    def add(self, first: int, piece: np.ndarray[Any, Any]) -> None:
+    def add(self, first: int, piece: AnyArray) -> None:
         """Copies rows from `first` on."""
         end = self._count + len(piece)
         if end > len(self._rows):
@@ -45,24 +49,24 @@ class _Pieces:
         self._values[self._count : end] = piece
         self._count = end
 
-    def keep(self, is_kept: np.ndarray[Any, np.dtype[np.bool_]]) -> None:
+    def keep(self, is_kept: BoolArray) -> None:
         """Forgets the other rows."""
         count = int(np.count_nonzero(is_kept))
         self._rows[:count], self._values[:count] = self.rows[is_kept], self.values[is_kept]
         self._count = count
 
     @property
-    def rows(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def rows(self) -> Int64Array:
         """The index of each row."""
         return self._rows[: self._count]
 
     @property
-    def values(self) -> np.ndarray[Any, Any]:
+    def values(self) -> AnyArray:
         """The rows, in the same order."""
         return self._values[: self._count]
 
 
-def sleep_until_all(comm: Any) -> None:
+def sleep_until_all(comm: Communicator) -> None:
     """Returns when all processes have come here."""
     request, pause = comm.Ibarrier(), 1e-5
     while not request.Test():
@@ -70,14 +74,44 @@ def sleep_until_all(comm: Any) -> None:
         pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
 
+class Request(Protocol):
+    """What a call that does not block returns."""
+
+    def Test(self) -> bool: ...
+
+
+class Communicator(Protocol):
+    """The part of a communicator of mpi4py that is used here."""
+
+    def Get_size(self) -> int: ...
+
+    def Ibarrier(self) -> Request: ...
+
+    def allgather(self, sendobj: Sent) -> list[Sent]: ...
+
+    def bcast(self, obj: Sent, root: int) -> Sent: ...
+
+
+class Form(NamedTuple):
+    """What all processes know of a dataset."""
+
+    total: int
+    dtype: AnyDtype
+    #: The shape of a row.
+    row: tuple[int, ...]
+    window_rows: int
+    #: Bytes of a row of chunks.
+    chunk_bytes: int
+
+
 #: First and last plus one of each run of rows, by dataset.
-_Runs = dict[str, np.ndarray[Any, np.dtype[np.int64]]]
+_Runs = dict[str, Int64Array]
 
 
 class NodeCollector:
     """The rows of the processes of a node. `hyperslab.mpi.collect` makes one."""
 
-    def __init__(self, node: Any, task: Any, names: dict[str, tuple[Any, ...]], buffer: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
+    def __init__(self, node: Communicator, task: Task | None, names: dict[str, Form], buffer: UInt8Array) -> None:
         self._node, self._task, self._buffer = node, task, buffer
         #: Rows of the dataset, dtype, shape of a row, rows of a window, bytes of a row of chunks, by name.
         self._datasets = names
@@ -94,7 +128,7 @@ class NodeCollector:
         self._is_over = False
         self._has_failed = False
 
-    def write(self, name: str, first: int, values: Any) -> None:
+    def write(self, name: str, first: int, values: object) -> None:
         """Hands in rows. The processes need not call it equally often, but it may wait for the others.
 
         Args:
@@ -200,7 +234,7 @@ class NodeCollector:
         self._bytes -= values.nbytes
         pieces.keep(~is_inside)
 
-    def _view(self) -> np.ndarray[Any, Any]:
+    def _view(self) -> AnyArray:
         _, dtype, row, *_ = self._datasets[self._name]
         count = len(self._filled) * int(np.prod(row, dtype=np.int64))
         return np.frombuffer(self._buffer, dtype, count).reshape(len(self._filled), *row)
@@ -227,14 +261,14 @@ class NodeCollector:
             raise failure
 
 
-def _runs_of(rows: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _runs_of(rows: Int64Array) -> Int64Array:
     """Runs of the rows in the order in which they were handed in; a row that is there twice is in two runs."""
     starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 2) != 1)
     ends = np.append(starts[1:], len(rows)) - 1
     return np.stack([rows[starts], rows[ends] + 1], axis=1)
 
 
-def forms_of(task: Any, create: Callable[[Any], object], datasets: list[str], buffer_bytes: int) -> dict[str, tuple[Any, ...]] | Exception:
+def forms_of(task: Task, create: Callable[[Task], object], datasets: list[str], buffer_bytes: int) -> dict[str, Form] | Exception:
     """What all processes must know of the datasets, or why they cannot be written."""
     try:
         create(task)
@@ -243,7 +277,7 @@ def forms_of(task: Any, create: Callable[[Any], object], datasets: list[str], bu
         return error
 
 
-def body_of(node: Any, task: Any, forms: dict[str, tuple[Any, ...]] | Exception, buffer: Any) -> Iterator[NodeCollector]:
+def body_of(node: Communicator, task: Task | None, forms: dict[str, Form] | Exception, buffer: UInt8Array) -> Iterator[NodeCollector]:
     """The part of a process: the block, and rounds until all processes of the node have left theirs."""
     if isinstance(forms, Exception):
         raise forms
@@ -256,10 +290,10 @@ def body_of(node: Any, task: Any, forms: dict[str, tuple[Any, ...]] | Exception,
     collector.leave(failed=False)
 
 
-def _form(dataset: Any, buffer_bytes: int) -> tuple[int, np.dtype[Any], tuple[int, ...], int, int]:
+def _form(dataset: Dataset, buffer_bytes: int) -> Form:
     dtype, row = row_form(dataset)
     row_bytes = dtype.itemsize * int(np.prod(row, dtype=np.int64))
     if row_bytes > buffer_bytes:
         raise InvalidInputError(f"a row of {dataset.name} has {row_bytes} bytes, and buffer_bytes is {buffer_bytes}")
     chunk_rows = dataset.chunks[0] if dataset.chunks else 1
-    return dataset.shape[0], dtype, row, window_rows(dataset, row_bytes, buffer_bytes), chunk_rows * row_bytes
+    return Form(dataset.shape[0], dtype, row, window_rows(dataset, row_bytes, buffer_bytes), chunk_rows * row_bytes)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
+from ..base.type_aliases import ChangeOptions, Path
 from ..backends.editing import Editing
 from ..base.arguments import check_mode
 from ..base.errors import ConflictError, InvalidInputError, UnsupportedError
@@ -21,7 +23,7 @@ _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
 
 
-def editing_of(path: Any, options: dict[str, Any]) -> Editing:
+def editing_of(path: Path | IO[bytes], options: Mapping[str, Any]) -> Editing:
     """Opens an existing file for changes, with the options of `hyperslab.open`.
 
     Args:
@@ -68,7 +70,7 @@ def editing_of(path: Any, options: dict[str, Any]) -> Editing:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def is_existing(path: Any) -> bool:
+def is_existing(path: Path) -> bool:
     """Whether mode `a` opens a file that exists.
 
     Args:
@@ -78,7 +80,7 @@ def is_existing(path: Any) -> bool:
     return not isinstance(source, (LocalPattern, Location)) or is_address(local_path(path)) or os.path.exists(local_path(path))
 
 
-def open_for_changes(path: Any, mode: Any, options: dict[str, Any]) -> Any:
+def open_for_changes(path: Path, mode: str, options: ChangeOptions) -> file.File:
     """`hyperslab.open` in a mode other than `r`."""
     if mode == "r+" or (mode == "a" and is_existing(path)):
         return file.File(editing_of(path, options))

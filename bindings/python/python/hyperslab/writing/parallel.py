@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import warnings
-import weakref
 from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from .. import _native
 from ..backends import unclosed
@@ -18,7 +17,7 @@ from ..base.arguments import check_mode
 from ..base.blocks import card, facts, text
 from ..base.errors import Error, InvalidInputError, InvalidTypeError, OmittedColumnsWarning
 from ..base.extras import late
-from ..base.type_aliases import Path
+from ..base.type_aliases import DtypeLike, Key, Path, ShapeLike
 from ..objects.attributes import Attributes
 from ..objects.dataset import Dataset
 from ..objects.filters import filters_of
@@ -110,7 +109,7 @@ class Task(Group):
             raise InvalidInputError(f"{path} has no region: this task may write any part of it")
         return slices(box)
 
-    def write(self, path: str, values: Any) -> None:
+    def write(self, path: str, values: object) -> None:
         """Writes this task's region of a dataset of the plan.
 
         Args:
@@ -154,6 +153,16 @@ class Task(Group):
         return f"<task {self.number}>"
 
 
+class PlanOptions(TypedDict, total=False):
+    """Options of a plan besides path, mode, writers and the order of what it defines."""
+
+    alignment: int | None
+    factor: int | None
+    durable: bool
+    checksums: bool
+    storage_options: Mapping[str, object] | None
+
+
 class WritePlan:
     """A parallel write of one file. Make it once, and send it to writers by pickle or as `bytes(plan)`.
 
@@ -179,7 +188,7 @@ class WritePlan:
         durable: bool = True,
         checksums: bool = False,
         track_order: bool = False,
-        storage_options: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, object] | None = None,
     ) -> None:
         """Plans a write.
 
@@ -196,7 +205,7 @@ class WritePlan:
             storage_options: Options of the store of an address, as in `hyperslab.open`. They travel with the plan, except credentials: other
                 processes take these from their environment, or from `set_storage_options`.
         """
-        self._uncommitted: weakref.finalize[Any, Any] | None = None
+        self._uncommitted: unclosed.Watch | None = None
         self._is_mine = True
         check_mode(mode, ("x", "w", "a"))
         self._native = _native.WritePlan(os.fsdecode(path), mode, alignment, writers, factor, durable, checksums, track_order, options_of(storage_options))
@@ -204,14 +213,14 @@ class WritePlan:
     def create_dataset(
         self,
         path: str,
-        shape: Any,
-        dtype: Any = "f4",
+        shape: ShapeLike,
+        dtype: DtypeLike = "f4",
         *,
-        regions: Iterable[Any] | None = None,
-        chunks: Any = None,
-        fillvalue: Any = None,
-        compression: Any = None,
-        compression_opts: Any = None,
+        regions: Iterable[Key] | None = None,
+        chunks: ShapeLike | bool | None = None,
+        fillvalue: object = None,
+        compression: str | int | None = None,
+        compression_opts: object = None,
         shuffle: bool = False,
         fletcher32: bool = False,
         fill_time: str | None = None,
@@ -318,7 +327,7 @@ class WritePlan:
         self._ends()
         return self._native.encode()
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return WritePlan.from_bytes, (bytes(self),)
 
     @property
@@ -331,7 +340,7 @@ class WritePlan:
         """The identifier of this write."""
         return self._native.id
 
-    def set_storage_options(self, storage_options: Mapping[str, Any]) -> None:
+    def set_storage_options(self, storage_options: Mapping[str, object]) -> None:
         """Sets the options of the store in this process, with the credentials that do not travel with the plan.
 
         Args:

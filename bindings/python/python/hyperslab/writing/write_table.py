@@ -5,16 +5,17 @@ from __future__ import annotations
 import decimal
 import math
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
+from ..backends.plan_writer import AnyWriter
 from .. import _native, dtypes
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Path
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Path
 from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
@@ -24,12 +25,25 @@ from ..values import dtype_encoding
 from ..values.batch_reader import BatchReader
 from .new_file import begin
 
+#: Adds the rows of a batch.
+Write: TypeAlias = Callable[[pa.RecordBatch], None]
+
+
+class Storage(TypedDict):
+    """How the datasets of a table are stored."""
+
+    compression: str | int | None
+    compression_opts: object
+    shuffle: bool
+    fletcher32: bool
+
+
 _UNITS = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
 #: Smaller batches are joined until they have this many bytes: one call per column and batch costs more than a copy.
 _BATCH_BYTES = 32 << 20
 
 
-def _reader(source: Any) -> pa.RecordBatchReader | BatchReader:
+def _reader(source: object) -> pa.RecordBatchReader | BatchReader:
     if isinstance(source, (pa.RecordBatchReader, BatchReader)):
         return source
     if isinstance(source, pa.RecordBatch):
@@ -106,7 +120,7 @@ class _Column:
             return pa.array(rounded, pa.float64())
         return array.view(pa.int32() if self.item.bit_width == 32 else pa.int64()) if self.attributes else array
 
-    def values(self, array: pa.Array) -> Any:
+    def values(self, array: pa.Array) -> Elements:
         """The same as numpy has them."""
         if self.inner and array.null_count:
             raise UnsupportedError(f"column {self.name!r} has {array.null_count} nulls, which HDF5 cannot store: fill them first")
@@ -130,9 +144,9 @@ class _Column:
         return array.to_numpy(zero_copy_only=False).reshape(-1, *self.inner)
 
 
-def _meaning(type: pa.DataType) -> dict[str, Any]:
+def _meaning(type: pa.DataType) -> dict[str, str]:
     """The attributes of numbers that stand for something else: CF's units, and the Arrow type."""
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, str] = {}
     if pa.types.is_timestamp(type):
         attributes = {"units": f"{_UNITS[type.unit]} since 1970-01-01 00:00:00", "calendar": "proleptic_gregorian"}
         if type.tz is not None:
@@ -147,12 +161,12 @@ def _meaning(type: pa.DataType) -> dict[str, Any]:
     return {**attributes, "arrow_type": str(type)}
 
 
-def _fixed(array: pa.Array, dtype: np.dtype[Any]) -> Any:
+def _fixed(array: pa.Array, dtype: AnyDtype) -> AnyArray:
     """Values of fixed length as laid out in memory."""
     return np.frombuffer(array.buffers()[1], dtype, count=len(array), offset=array.offset * dtype.itemsize) if len(array) else np.empty(0, dtype)
 
 
-def _append_text(writer: Any, dataset: Dataset, array: pa.Array) -> None:
+def _append_text(writer: AnyWriter, dataset: Dataset, array: pa.Array) -> None:
     """Adds rows of text, which stay where they are in Arrow's memory."""
     if pa.types.is_string_view(array.type):
         array = array.cast(pa.large_string())
@@ -179,7 +193,7 @@ def _is_plain(type: pa.DataType) -> bool:
     return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_boolean(type))
 
 
-def _columns(group: Group, writer: Any, columns: list[_Column], options: dict[str, Any]) -> Any:
+def _columns(group: Group, writer: AnyWriter, columns: list[_Column], options: Storage) -> Write:
     datasets: list[Dataset] = []
     for column in columns:
         made = group.create_dataset(column.name, (0,), column.element, maxshape=(None,), **options)
@@ -188,7 +202,7 @@ def _columns(group: Group, writer: Any, columns: list[_Column], options: dict[st
     return _writer_of(writer, columns, datasets)
 
 
-def _writer_of(writer: Any, columns: list[_Column], datasets: list[Dataset]) -> Any:
+def _writer_of(writer: AnyWriter, columns: list[_Column], datasets: list[Dataset]) -> Write:
     def write(batch: pa.RecordBatch) -> None:
         for column, dataset, array in zip(columns, datasets, batch.columns, strict=True):
             if column.dtype is str:
@@ -199,13 +213,13 @@ def _writer_of(writer: Any, columns: list[_Column], datasets: list[Dataset]) -> 
     return write
 
 
-def _records(file: File, path: str, columns: list[_Column], options: dict[str, Any]) -> Any:
+def _records(file: File, path: str, columns: list[_Column], options: Storage) -> Write:
     dtype = _record_dtype(columns)
     return _records_writer(columns, dtype, file.create_dataset(path, (0,), dtype, maxshape=(None,), **options))
 
 
-def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
-    fields: list[Any] = []
+def _record_dtype(columns: list[_Column]) -> AnyDtype:
+    fields: list[tuple[str, AnyDtype] | tuple[str, AnyDtype, tuple[int, ...]]] = []
     for column in columns:
         dtype = np.dtype(object, metadata={"vlen": str}) if column.dtype is str else column.dtype
         if column.attributes:
@@ -214,7 +228,7 @@ def _record_dtype(columns: list[_Column]) -> np.dtype[Any]:
     return np.dtype(fields)
 
 
-def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: Dataset) -> Any:
+def _records_writer(columns: list[_Column], dtype: AnyDtype, dataset: Dataset) -> Write:
     def write(batch: pa.RecordBatch) -> None:
         out = np.empty(batch.num_rows, dtype=dtype)
         for column, array in zip(columns, batch.columns, strict=True):
@@ -224,7 +238,7 @@ def _records_writer(columns: list[_Column], dtype: np.dtype[Any], dataset: Datas
     return write
 
 
-def _appended_columns(file: File, writer: Any, group: str, columns: list[_Column]) -> Any:
+def _appended_columns(file: File, writer: AnyWriter, group: str, columns: list[_Column]) -> Write:
     """Adds rows to the datasets of columns that a file has."""
     path = "/" + group.strip("/")
     there = _column_names(file, path)
@@ -242,7 +256,7 @@ def _appended_columns(file: File, writer: Any, group: str, columns: list[_Column
     return _writer_of(writer, columns, datasets)
 
 
-def _appended_records(file: File, path: str, columns: list[_Column]) -> Any:
+def _appended_records(file: File, path: str, columns: list[_Column]) -> Write:
     """Adds rows to the compound dataset that a file has."""
     dataset = _existing(file, path)
     datatype = dataset._about["datatype"]
@@ -274,13 +288,13 @@ def _column_names(file: File, path: str) -> list[str]:
         return [name for name, member in group.items() if isinstance(member, Dataset)]
 
 
-def _meanings(file: File, path: str) -> dict[str, Any]:
+def _meanings(file: File, path: str) -> dict[str, AttributeValue]:
     with open_file(file.filename, format="hdf5") as old:
         attributes = old[path].attrs
         return {name: attributes[name] for name in ("units", "calendar", "time_zone", "arrow_type") if name in attributes}
 
 
-def _check_column(column: _Column, datatype: _native.Datatype, meaning: dict[str, Any], own: _native.Datatype | None = None) -> None:
+def _check_column(column: _Column, datatype: _native.Datatype, meaning: Mapping[str, AttributeValue], own: _native.Datatype | None = None) -> None:
     """Refuses values that mean something else than those in the file."""
     if not _same(own or dtype_encoding.of_dtype(column.element), datatype) or {**column.attributes} != meaning:
         found = meaning.get("arrow_type", dtypes.describe(datatype)) + (f" in the zone {meaning['time_zone']}" if "time_zone" in meaning else "")
@@ -316,21 +330,21 @@ def _joined(reader: pa.RecordBatchReader | BatchReader) -> Iterator[pa.RecordBat
 
 
 def write_table(
-    source: Any,
+    source: object,
     path: Path,
     *,
     group: str = "/",
     layout: str = "columns",
     mode: str = "w",
-    compression: Any = None,
-    compression_opts: Any = None,
+    compression: str | int | None = None,
+    compression_opts: object = None,
     shuffle: bool = False,
     fletcher32: bool = False,
     threads: int | None = None,
     nulls: str = "error",
     overflow: str = "error",
     durable: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> int:
     """Writes Arrow data as HDF5.
 
@@ -374,7 +388,7 @@ def write_table(
         raise InvalidInputError(f"columns called {names}: each needs a name of its own")
     if any("/" in name or not name for name in names) and layout == "columns":
         raise InvalidInputError(f"columns called {names}: a dataset has no / in its name")
-    options = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
+    options: Storage = {"compression": compression, "compression_opts": compression_opts, "shuffle": shuffle, "fletcher32": fletcher32}
     count = 0
     check_choice("layout", layout, ("columns", "records"))
     check_mode("x" if mode == "w-" else mode, ("w", "x", "a"))

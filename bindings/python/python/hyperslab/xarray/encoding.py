@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.description import Description
+
 #: How a variable of xarray is encoded and stored, by the keys that its readers give and its writers take.
 Encoding = dict[str, Any]
 #: Numbers of filters in HDF5 files.
@@ -15,7 +17,7 @@ _BLOSC_COMPRESSORS = ("blosc_lz", "blosc_lz4", "blosc_lz4hc", "blosc_snappy", "b
 _SZIP_ENTROPY = 4
 
 
-def storage_of(about: dict[str, Any], dimensions: tuple[str, ...]) -> Encoding:
+def storage_of(about: Description, dimensions: tuple[str, ...]) -> Encoding:
     """Chunks and filters of a variable.
 
     Args:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ..base.description import Description
 from .. import _native
 from ..base.errors import Error, InvalidTypeError, LimitExceededError, NotFoundError, ObjectNotFoundError, UnsupportedError
 
@@ -25,7 +26,7 @@ class Member(NamedTuple):
     file: _native.File
     number: int
     path: str
-    about: dict[str, Any]
+    about: Description
 
 
 def normalized(group: str | None) -> str:

@@ -90,7 +90,7 @@ class Dataset(HLObject, dataset.Dataset):
         """A view of some fields of a compound dataset."""
         return super().fields(names)
 
-    def virtual_sources(self) -> list[VDSmap]:
+    def virtual_sources(self) -> list[Any]:
         """The parts of a virtual dataset and their sources."""
         super().virtual_sources()
         properties = self.id.get_create_plist()
