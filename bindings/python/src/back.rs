@@ -67,7 +67,7 @@ pub(crate) fn extent(target: &mut dyn Target, path: &str) -> Result<Dataspace> {
 pub(crate) enum Written {
     Group,
     Datatype(hyperslab::Datatype),
-    Dataset { definition: DatasetDefinition, is_virtual: bool },
+    Dataset { definition: Box<DatasetDefinition>, is_virtual: bool },
 }
 
 /// The object at a path.
@@ -81,10 +81,10 @@ pub(crate) fn find(target: &mut dyn Target, path: &str) -> Result<Written> {
         return Ok(Written::Datatype(datatype));
     }
     if let Some(definition) = target.objects().references(path)? {
-        return Ok(Written::Dataset { definition, is_virtual: false });
+        return Ok(Written::Dataset { definition: Box::new(definition), is_virtual: false });
     }
     let definition = target.definition(path)?.0.with_dataspace(extent(target, path)?);
-    Ok(Written::Dataset { definition, is_virtual: target.objects().is_virtual(path)? })
+    Ok(Written::Dataset { definition: Box::new(definition), is_virtual: target.objects().is_virtual(path)? })
 }
 
 /// Describes an object, as `File.describe` does; of a dataset also the committed datatype and when the fill value is written.

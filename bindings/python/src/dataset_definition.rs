@@ -70,6 +70,6 @@ impl DatasetDefinition {
 
     /// Describes the dataset, as `File.describe` does.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        back::describe(py, &Written::Dataset { definition: self.0.clone(), is_virtual: false })
+        back::describe(py, &Written::Dataset { definition: Box::new(self.0.clone()), is_virtual: false })
     }
 }
