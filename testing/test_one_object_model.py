@@ -196,8 +196,10 @@ def test_objects_are_copied_from_other_files_into_a_new_one(tmp_path: pathlib.Pa
         f["g"].attrs["list"], f["g"].attrs["words"] = [1, 2], ["x", "yz"]
         f["g/pointing"] = np.array([f["g"].ref], dtype=h5py.ref_dtype)
     with hs.open(path) as source, hs.create(tmp_path / "new.h5") as f:
-        with pytest.raises(hs.UnsupportedError, match="references of another file"):
-            f.copy(source["g/pointing"], "p")
+        for name, refused in (("p", "g/pointing"), ("whole", "g")):
+            with pytest.raises(hs.UnsupportedError, match="references of another file"):
+                f.copy(source[refused], name)
+            assert name not in f
         for name in ("x", "text", "pairs"):
             f.copy(source["g"][name], f"g/{name}")
         f.copy(source["t"], "t")
@@ -206,6 +208,12 @@ def test_objects_are_copied_from_other_files_into_a_new_one(tmp_path: pathlib.Pa
             a, b = old["g"][name], new["g"][name]
             assert a.dtype == b.dtype and a.chunks == b.chunks and a.maxshape == b.maxshape and a[...].tolist() == b[...].tolist()
         assert old["t"].dtype == new["t"].dtype
+    with hs.create_netcdf(tmp_path / "n.nc") as f:
+        f.create_dimension("x", 2)
+        f.create_variable("x", ["x"], data=[1, 2])
+    with hs.open(tmp_path / "n.nc") as source, hs.create(tmp_path / "other.h5") as f:
+        with pytest.raises(hs.UnsupportedError, match='open it with format="hdf5"'):
+            f.copy(source["x"], "x")
     with hs.open(path, "r+") as f:
         del f["g/pointing"]
     with hs.open(path) as source, hs.create(tmp_path / "whole.h5") as f:

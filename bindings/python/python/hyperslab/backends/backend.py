@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
+from .. import _native
 from ..base.description import Description
 from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, MaxShapeLike, Name, Region, ShapeLike
-from .. import _native
 from ..values import dtype_encoding, times
 from ..values.encoded import Encoded
 

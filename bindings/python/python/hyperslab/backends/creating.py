@@ -10,8 +10,8 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..base.description import Description
 from .. import _native
+from ..base.description import Description
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..base.type_aliases import AnyArray, Key
 from ..values import dtype_encoding, indexing_keys

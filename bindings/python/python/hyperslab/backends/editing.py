@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-from ..base.description import Description
 from .. import _native
+from ..base.description import Description
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..sources.sessions import session as session_of
 from ..values.encoded import Encoded

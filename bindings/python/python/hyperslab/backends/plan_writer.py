@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn, TypeAlias
 
-from ..base.description import Description
 from .. import _native
+from ..base.description import Description
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import new_references
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable
 from typing import NoReturn
 
-from ..base.description import Description
 from .. import _native
+from ..base.description import Description
 from ..base.errors import READ_ONLY, ReadOnlyError
 from .backend import Backend, Holder, Named
 

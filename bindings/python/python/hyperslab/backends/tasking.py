@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..base.type_aliases import Key, ShapeLike, Region
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Key, Region, ShapeLike
 from ..values import dtype_encoding, indexing_keys, new_references
 from .backend import Asked, Creation, Place, TaskOptions
 from .creating import Creating, Definitions

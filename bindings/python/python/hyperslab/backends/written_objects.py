@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from ..base.description import Description
 from .. import _native
-from ..base.errors import InvalidInputError, ObjectNotFoundError, UnsupportedError
+from ..base.description import Description
+from ..base.errors import Error, InvalidInputError, ObjectNotFoundError, UnsupportedError
 from ..values import new_references
 from .plan_writer import AnyWriter
 
@@ -60,6 +60,8 @@ class WrittenObjects:
         self.writer, self.path, self.user_block_bytes = writer, path, user_block_bytes
         #: Names of the dimensions of netCDF variables, by the numbers of their datasets.
         self.declared: dict[int, tuple[str, ...]] = {}
+        #: The path by which each object was found last.
+        self._paths: dict[int, str] = {}
         #: Descriptions of objects by their numbers, until they change.
         self._described: dict[int, Description] = {}
 
@@ -80,25 +82,33 @@ class WrittenObjects:
         found = self.writer.look_up(path)
         if found is None:
             raise ObjectNotFoundError(f"there is no {path!r} in the file that is written", self.path, path)
+        self._paths[found.id] = path
+        if found.kind == "group":
+            self._keep(found.id, {"kind": "group", "refusal": None})
         return found
 
     def object_path(self, number: int, known: str | None = None) -> str:
-        """A path of an object: the one that is known, as long as it leads there.
+        """A path of an object: one that is known, as long as it leads there.
 
         Raises:
             ObjectNotFoundError: The object was removed.
         """
-        if known is not None:
-            try:
-                found = self.writer.look_up(known)
-            except UnsupportedError:  # a link to another file
-                found = None
-            if found is not None and found.id == number:
-                return known
-        path = self.writer.path_of(number)
-        if path is None:
+        for path in (known, self._paths.get(number)):
+            if path is not None and self._leads_to(path, number):
+                return path
+        # The writer looks through all of its objects.
+        found = self.writer.path_of(number)
+        if found is None:
             raise ObjectNotFoundError("this object was removed", self.path, known)
-        return path
+        self._paths[number] = found
+        return found
+
+    def _leads_to(self, path: str, number: int) -> bool:
+        try:
+            found = self.writer.look_up(path)
+        except UnsupportedError:  # a link to another file
+            return False
+        return found is not None and found.id == number
 
     def find(self, path: str) -> tuple[WrittenObjects, int]:
         """The file and number of the object at a path."""
@@ -115,10 +125,9 @@ class WrittenObjects:
         """Whether there is a link of this name, which may lead nowhere."""
         above, _, name = path.rstrip("/").rpartition("/")
         try:
-            found = self.writer.look_up(above or "/")
-        except UnsupportedError:
+            return self.writer.member(above or "/", name) is not None
+        except Error:  # there is no such group
             return False
-        return found is not None and found.kind == "group" and self.writer.member(above or "/", name) is not None
 
     def kind(self, number: int) -> str:
         """What an object is: `group`, `dataset` or `datatype`."""
@@ -174,10 +183,13 @@ class WrittenObjects:
         if about is None:
             about = self.writer.describe(path)
             about["refusal"] = None
-            if len(self._described) >= _MAX_DESCRIBED:
-                self._described.clear()
-            self._described[number] = about
+            self._keep(number, about)
         return about
+
+    def _keep(self, number: int, about: Description) -> None:
+        if len(self._described) >= _MAX_DESCRIBED:
+            self._described.clear()
+        self._described[number] = about
 
     def forget(self, number: int) -> None:
         """Describes an object anew when it is asked for: it has changed."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
-from ..objects.node import Node
-from ..base.type_aliases import AttributeValue
 from ..base.blocks import card, dim, facts, fold, grid, leaf, text
 from ..base.errors import Error
 from ..base.extras import LateModule
+from ..base.type_aliases import AttributeValue
 from ..base.visible import visible
+from ..objects.node import Node
 from ..tables.table import Table
 
 if TYPE_CHECKING:

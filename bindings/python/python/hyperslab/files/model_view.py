@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from ..base.type_aliases import Condition, JsonObject, TableOptions
 from .. import _native
 from ..base.errors import InternalError, InvalidInputError
+from ..base.type_aliases import Condition, JsonObject, TableOptions
 from ..tables.table import Table
 from . import model_contents
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..base.description import Description
 from .. import _native
 from ..base.arguments import check_mode
+from ..base.description import Description
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path
 from ..comparing.diff import check_copy

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray
 from . import times as netcdf_times
 from .variables import Contents, Variable
 

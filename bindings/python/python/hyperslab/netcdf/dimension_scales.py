@@ -7,8 +7,8 @@ from collections.abc import Container
 import numpy as np
 
 from .. import _native
-from ..objects.netcdf_dimension import NetcdfDimension
 from ..backends.plan_writer import AnyWriter
+from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
 from .variables import Contents, DefinitionWriter

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..backends.backend import Changes
 from ..backends.reading import Reading
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from ..files.file import File
 from ..objects import scales
 from ..objects.dataset import Dataset

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
-from ..base.type_aliases import Key, Path
 from .. import _native
 from ..backends.plan_writer import PlanWriter
 from ..backends.tasking import box
 from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
+from ..base.type_aliases import Key, Path
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..writing import parallel

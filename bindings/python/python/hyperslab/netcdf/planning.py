@@ -7,12 +7,12 @@ from typing import NoReturn, TypedDict
 
 import numpy as np
 
-from ..backends.backend import Creation
-from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from .. import _native
+from ..backends.backend import Creation
 from ..backends.plan_writer import AnyWriter, PlanWriter
 from ..backends.tasking import Planning, Tasking, box, slices
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import DtypeLike, Elements, VariableOptions
 from ..files.file import open as open_file
 from ..objects.filters import Filter
 from ..objects.group import Group

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError, UnsupportedError
-from ..base.type_aliases import Elements, DtypeLike, Path
+from ..base.type_aliases import DtypeLike, Elements, Path
 from ..files.file import File
 from ..values.batch_reader import BatchReader
 from ..values.netcdf_types import DEFAULT_FILLS

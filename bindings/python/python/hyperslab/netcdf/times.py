@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, DtypeLike, Elements
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, DtypeLike, Elements
 
 #: Nanoseconds of each unit.
 _STEPS = {"days": 86_400 * 10**9, "hours": 3600 * 10**9, "minutes": 60 * 10**9, "seconds": 10**9, "milliseconds": 10**6, "microseconds": 1000, "nanoseconds": 1}

@@ -8,11 +8,11 @@ from typing import NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
-from ..backends.plan_writer import AnyWriter
-from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, ShapeLike
 from .. import _native
 from ..backends.backend import Notes, Writable
+from ..backends.plan_writer import AnyWriter
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, ShapeLike
 from ..objects.attributes import Attributes, attribute_name
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..values import dtype_encoding

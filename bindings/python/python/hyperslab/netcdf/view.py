@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AttributeValue, DtypeLike, Elements, VariableOptions
 from .. import _native
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AttributeValue, DtypeLike, Elements, VariableOptions
 from ..objects.dataset import Dataset
 from ..objects.filters import Filter, filters_of
 from ..objects.group import Group

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..backends.plan_writer import AnyWriter
 from .. import _native
 from ..backends.creating import Creating
 from ..backends.editing import Editing
+from ..backends.plan_writer import AnyWriter
 from ..backends.tasking import Parallel
 from ..base.errors import UnsupportedError
 from ..base.type_aliases import Path

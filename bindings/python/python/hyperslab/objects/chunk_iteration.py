@@ -7,8 +7,8 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from ..base.type_aliases import Key
 from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import Key
 
 
 def parts(shape: tuple[int, ...], chunks: tuple[int, ...] | None, region: Key | None = None) -> Iterator[tuple[slice, ...]]:

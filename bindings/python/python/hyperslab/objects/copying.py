@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..backends.backend import Backend, Changes
 from .. import _native
+from ..backends.backend import Backend, Changes, Notes
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values import dtype_encoding
 from .attributes import value_of
@@ -54,7 +54,15 @@ def copy_object(source: Node, target: Target, path: str, options: CopyOptions) -
     is_own = source._backend is target._backend
     if is_own and source.kind == "group" and f"{path.rstrip('/')}/".startswith(f"{source.name.rstrip('/')}/"):
         raise InvalidInputError(f"{source.name} cannot be copied into itself", target._backend.path, path)
-    _Copy(target, options, is_own).put(source, path, 0)
+    if source._file.format in ("netcdf4", "netcdf_container"):
+        # Its dimension scales are not shown as attributes.
+        raise UnsupportedError('copying from a netCDF file into one that is being created: open it with format="hdf5"', source._backend.path, source.name)
+    try:
+        _Copy(target, options, is_own).put(source, path, 0)
+    except BaseException:
+        if target._file.has_link(path):
+            target._changes.discard(path)
+        raise
 
 
 class Target(Protocol):
@@ -136,7 +144,7 @@ class _Copy:
         changes = self._target._changes
         changes.make(lambda definitions: definitions.create_dataset(path, made_of, None))
         made = self._target[path]
-        if source._notes is not None:
+        if type(source._notes) is Notes:
             changes.notes[made._number] = source._notes
         if about["shape"] is not None and source.size:
             _copy_values(source, made, int(datatype.size))

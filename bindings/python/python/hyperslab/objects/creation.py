@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..base.type_aliases import CreateOptions, DtypeLike, MaxShapeLike, Name, ShapeLike, StorageOptions
 from .. import _native
 from ..backends.backend import Notes, TaskOptions
 from ..base.errors import InvalidTypeError, UnsupportedError
+from ..base.type_aliases import CreateOptions, DtypeLike, MaxShapeLike, Name, ShapeLike, StorageOptions
 from ..values import dtype_encoding, empty, times
 from . import definition, stored_references
 from .dataset import Dataset

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..base.type_aliases import AnyDtype, Elements, Key
 from ..base.extras import LateModule, require
+from ..base.type_aliases import AnyDtype, Elements, Key
 
 if TYPE_CHECKING:
     import dask.array

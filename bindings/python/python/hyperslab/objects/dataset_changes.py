@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..base.type_aliases import Key
 from .. import _native
 from ..backends.backend import Notes
 from ..base.errors import Error, InvalidInputError
+from ..base.type_aliases import Key
 from ..values import compounds
 from ..values.encoded import encode
 from . import scales, stored_references

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from ..base.type_aliases import AnyDtype
 from ..values import tagged_dtypes
 from .node import Node

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Key
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Key
 from ..values.decoded_times import times_of
 from .attributes import Attributes
 from .value_views import View, Viewed

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
 from ..values.described import DescribedType, StoredFill
 from ..values.empty import Empty

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, overload
 
-from ..base.type_aliases import Name
 from .. import _native
 from ..base.errors import InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.type_aliases import Name
 from ..values.new_references import NewReference
 from ..values.references import Reference
 from . import tree

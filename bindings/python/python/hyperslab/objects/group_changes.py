@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import Elements, Name
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
+from ..base.type_aliases import Elements, Name
 from ..values import dtype_encoding
 from .copying import CopyOptions, copy_object
 from .creation import Creation

@@ -9,10 +9,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
+from ..base.description import Description
 from ..base.errors import Error
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from . import tree
 from .attributes import Attributes, shown
 

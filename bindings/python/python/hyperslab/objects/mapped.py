@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native, dtypes
 from ..backends.backend import Backend
+from ..base.description import Description
 from ..base.errors import UnsupportedError
 from ..base.extras import LateModule
+from ..base.type_aliases import AnyArray, AnyDtype
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike, VariableOptions
 from ..base.errors import UnsupportedError
+from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike, VariableOptions
 from ..values.netcdf_types import NetcdfType
 from .netcdf_dimension import NetcdfDimension
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base.type_aliases import AttributeValue, DtypeLike, VariableOptions
 from ..base.extras import late
+from ..base.type_aliases import AttributeValue, DtypeLike, VariableOptions
 from ..values.netcdf_types import NetcdfType
 from .dataset import Dataset
 from .netcdf4_names import Netcdf4Names

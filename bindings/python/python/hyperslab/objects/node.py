@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..base.description import Description
 from .. import _native
 from ..backends.backend import Backend, Changes, State
 from ..backends.reading import Reading
+from ..base.description import Description
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
 from ..values.new_references import AnyReference, NewReference

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import Protocol, TypeVar
 
-from ..values.references import Reference
-from ..base.type_aliases import AttributeValue
 from .. import _native
 from ..backends.backend import Backend, Changes
+from ..base.type_aliases import AttributeValue
+from ..values.references import Reference
 from . import stored_references
 from .attributes import value_of
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .. import _native
+from ..base.description import Description
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .attributes import Attributes
 
 #: Maximum number of values read at a time.

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..base.description import Description
-from ..base.type_aliases import AnyArray, AnyDtype
 from .. import _native
 from ..base import nonstandard_numbers
+from ..base.description import Description
 from ..base.errors import InternalError, LimitExceededError
+from ..base.type_aliases import AnyArray, AnyDtype
 from ..dtypes import is_extended_complex, is_plain, is_reference, stored_dtype, value_dtype
 from ..values import indexing_keys, references, tagged_dtypes
 

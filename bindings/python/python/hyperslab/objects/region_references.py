@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..base.type_aliases import Key
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import Key
 from ..values import references
 from ..values.new_references import Regions, selected_region
 from ..values.references import RegionReference

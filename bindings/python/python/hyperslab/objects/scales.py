@@ -6,10 +6,10 @@ import itertools
 import struct
 from typing import Any, Protocol
 
-from ..backends.backend import Backend, Changes
-from ..base.type_aliases import AttributeValue
 from .. import _native
+from ..backends.backend import Backend, Changes
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
+from ..base.type_aliases import AttributeValue
 from ..values.references import Reference
 from .attributes import Attributes, value_of
 from .stored_references import OBJECT, address_of

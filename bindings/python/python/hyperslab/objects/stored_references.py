@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Protocol
 
-from ..backends.backend import Backend
 from .. import _native
+from ..backends.backend import Backend
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
 from ..values.references import AttributeReference, Reference, RegionReference

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 
 from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Key

@@ -8,8 +8,8 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
-from ..base.type_aliases import AnyDtype
 from ..base.errors import Error
+from ..base.type_aliases import AnyDtype
 from ..base.visible import visible
 from ..values.tagged_dtypes import element
 from .attributes import Attributes, shown

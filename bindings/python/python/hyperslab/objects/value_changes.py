@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, ArrayKey, Elements, Key
 from ..backends.backend import Notes
 from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.type_aliases import AnyArray, ArrayKey, Elements, Key
 from ..values import dtype_encoding
 from .stored_properties import StoredProperties
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Elements, Key
 from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Elements, Key
 from ..values import conversion as value_conversion
 from .attributes import Attributes
 

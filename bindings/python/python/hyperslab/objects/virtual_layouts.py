@@ -6,8 +6,8 @@ import math
 import os
 from typing import Any
 
-from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, Path, ShapeLike
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, Path, ShapeLike
 from ..values import dtype_encoding, indexing_keys
 
 #: Start, stride, count and block of each dimension; `None` is all.

@@ -7,8 +7,8 @@ from types import TracebackType
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype, BoolArray
 from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.type_aliases import AnyArray, AnyDtype, BoolArray
 from ..objects.dataset import Dataset
 
 #: Windows of rows that are collected at the same time.

@@ -15,8 +15,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..base.type_aliases import AnyArray, AnyDtype, BoolArray, Int64Array, UInt8Array
 from ..base.errors import CancelledError, InvalidInputError
+from ..base.type_aliases import AnyArray, AnyDtype, BoolArray, Int64Array, UInt8Array
 from ..objects.dataset import Dataset
 from .collecting import row_form, runs, window_rows
 from .parallel import Task

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 from typing import IO, Any
 
-from ..base.type_aliases import ChangeOptions, Path
 from ..backends.editing import Editing
 from ..base.arguments import check_mode
 from ..base.errors import ConflictError, InvalidInputError, UnsupportedError
+from ..base.type_aliases import ChangeOptions, Path
 from ..files import file
 from ..sources.addresses import is_address
 from ..sources.local_path import local_path

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias, TypedDict
 import numpy as np
 import pyarrow as pa
 
-from ..backends.plan_writer import AnyWriter
 from .. import _native, dtypes
+from ..backends.plan_writer import AnyWriter
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Path

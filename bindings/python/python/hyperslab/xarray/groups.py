@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from ..base.description import Description
 from .. import _native
+from ..base.description import Description
 from ..base.errors import Error, InvalidTypeError, LimitExceededError, NotFoundError, ObjectNotFoundError, UnsupportedError
 
 #: Groups appear at each of their paths. They may have any number: groups that share members double it with each level.
