@@ -168,6 +168,83 @@ def test_python_modules_import_one_way_and_at_the_top(tmp_path: pathlib.Path) ->
         tuple(graphlib.TopologicalSorter(known).static_order())
 
 
+#: What stands behind the objects and files of users. Another room asks for it by `objects.native_objects` and `files.native_files`, even
+#: if one of its own classes has an attribute of the same name.
+BEHIND = {"_about", "_backend", "_changes", "_columns_pattern", "_file", "_natives", "_number", "_object", "_reader"}
+#: The rooms that know it: backends give objects what is in these attributes, and its protocols name them.
+KNOWING = {"objects", "files", "backends"}
+#: Private attributes of other packages, which offer nothing else.
+OF_OTHERS = {
+    "backends/unclosed.py: sys._getframe",
+    "base/interrupts.py: sys._current_frames",
+    "cli/stopping.py: os._exit",
+    "spark/__init__.py: builder._options",
+    "spark/mllib.py: ours._jsparkSession",
+    "spark/mllib.py: ours._jvm",
+    "spark/mllib.py: session._jvm",
+    "values/record_batches.py: pa.RecordBatch._import_from_c_capsule",
+    "xarray/engine.py: dataset._close",
+}
+#: An object makes the file that it is in, whose class is one of its subclasses in the room above, and that of h5py another one.
+LEFT = {"objects/node.py: self._class_of('file')._of"}
+
+
+def is_own(value: ast.expr) -> bool:
+    """Whether it is the object, or the class, that a method belongs to."""
+    if isinstance(value, ast.Name):
+        return value.id in ("self", "cls")
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "super"
+
+
+def names_made(tree: ast.Module) -> set[str]:
+    """The functions, classes and variables that a file defines, and the attributes that its methods give their own objects."""
+    made = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            made.add(node.attr)
+    return made
+
+
+def reach_ins(package: pathlib.Path) -> list[str]:
+    """Where a room takes a private attribute of something that is neither `self` nor of a class that the room defines, in the order of the
+    files: `room/file.py: found._file`. What stands in for h5py's own private modules is left out."""
+    found: list[str] = []
+    rooms_of_package = [path for path in sorted(package.iterdir()) if path.suffix == ".py" or (path / "__init__.py").exists()]
+    for room in rooms_of_package:
+        trees = {path: ast.parse(path.read_text()) for path in ([room] if room.is_file() else sorted(room.rglob("*.py"))) if path.parent.name != "_hl"}
+        made_by = {path: names_made(tree) for path, tree in trees.items()}
+        made = set[str]().union(*made_by.values())
+        for path, tree in trees.items():
+            known = made if room.stem in KNOWING else made - BEHIND | made_by[path]
+            for node in ast.walk(tree):
+                is_private = isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__")
+                # Methods of named tuples begin with an underscore, and are public.
+                if is_private and not is_own(node.value) and node.attr not in known | {"_asdict", "_fields", "_make", "_replace"}:
+                    found.append(f"{path.relative_to(package).as_posix()}: {ast.unparse(node)}")
+    return found
+
+
+def test_no_room_is_reached_through_private_attributes(tmp_path: pathlib.Path) -> None:
+    found = [place for place in reach_ins(PACKAGE) if place not in OF_OTHERS]
+    assert set(found) == LEFT and len(found) == 1, "a public name of the class, or a function of its room, says who needs it"
+    assert set(reach_ins(PACKAGE)) >= OF_OTHERS, "an exception that is not needed any more"
+    # The test sees what it looks for.
+    for name, text in {
+        "objects/node.py": "class Node:\n    def __init__(self, other):\n        self._file = other._file\n",
+        "tables/table.py": "class Table:\n    _plan = None\n    def of(self, node):\n        return node._file, node._replace(), self._plan\n",
+        "tables/other.py": "class Other:\n    def __init__(self, table):\n        self._file = table._plan\n    def same(self, other):\n        return self._file == other._file\n",
+        "indexes.py": "def of(table):\n    table.inner._plan = 1\n    return super()._plan, table.__dict__\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).with_name("__init__.py").touch()
+        (tmp_path / name).write_text(text)
+    assert reach_ins(tmp_path) == ["indexes.py: table.inner._plan", "tables/table.py: node._file"]
+
+
 @pytest.mark.parametrize("crate", sorted(path.name for path in (ROOT / "crates").iterdir()))
 def test_modules_of_a_crate_import_one_way(crate: str) -> None:
     graph = rooms.imports(ROOT / "crates" / crate)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import indexes
+from .base.agreement import made_once
 from .base.errors import CancelledError, Error
 from .base.type_aliases import Communicator, Option, Path, UInt8Array
 from .indexes import Indexed
@@ -21,23 +22,6 @@ from .writing.parallel import Committed, Task, WritePlan
 
 if TYPE_CHECKING:
     from mpi4py import MPI
-
-_Made = TypeVar("_Made")
-
-
-def _shared(comm: Communicator, root: int, make: Callable[[], _Made]) -> _Made:
-    """Calls `make` on process `root`, and returns its result, or raises its exception, on every process."""
-    outcome: tuple[_Made | None, BaseException | None] = (None, None)
-    if comm.Get_rank() == root:
-        try:
-            outcome = make(), None
-        except Exception as error:  # every process must learn of it, or the others wait forever
-            outcome = None, error
-    made: _Made
-    made, failure = comm.bcast(outcome, root)
-    if failure is not None:
-        raise failure
-    return made
 
 
 def plan(
@@ -66,7 +50,7 @@ def plan(
             define(made)
         return bytes(made)
 
-    shared = WritePlan.from_bytes(_shared(comm, root, make))
+    shared = WritePlan.from_bytes(made_once(comm, root, make))
     if options.get("storage_options") is not None:
         # Credentials do not travel with the plan.
         shared.set_storage_options(options["storage_options"])
@@ -102,7 +86,7 @@ def commit(comm: Communicator, plan: WritePlan, fragment: bytes | None, *, root:
             raise CancelledError(f"processes {missing} did not finish their part: nothing was written")
         return plan.commit(fragments)
 
-    return _shared(comm, root, make)
+    return made_once(comm, root, make)
 
 
 @contextmanager
@@ -187,7 +171,7 @@ def index(
         >>> hs.mpi.index(MPI.COMM_WORLD, "big.h5", "/x")
     """
     size = comm.Get_size()
-    tasks = _shared(comm, root, lambda: indexes.plan(files, datasets, level, **options).tasks(4 * size))
+    tasks = made_once(comm, root, lambda: indexes.plan(files, datasets, level, **options).tasks(4 * size))
     fragments: list[bytes] = []
     failure: Exception | None = None
     try:
@@ -203,7 +187,7 @@ def index(
         return indexes.commit([fragment for mine, _ in built for fragment in mine])
 
     try:
-        return _shared(comm, root, make)
+        return made_once(comm, root, make)
     except Error:
         if failure is not None:
             raise failure from None

@@ -10,7 +10,7 @@ import numpy as np
 from .base.errors import InvalidInputError, UnsupportedError
 from .base.extras import require
 from .base.type_aliases import JsonObject
-from .batching.batches import Batches, HasRows, batches
+from .batching.batches import Batches, HasRows, batches, of_worker
 from .batching.values import Batch, Values, taken
 
 require("hyperslab.torch_datasets", "ml", "torch")
@@ -41,8 +41,8 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
 
     def __init__(self, loader: Batches) -> None:
         super().__init__()
-        if loader._options["output"] != "numpy":
-            raise InvalidInputError(f"output is {loader._options['output']!r}: tensors are made of numpy arrays, output='numpy'")
+        if loader.output != "numpy":
+            raise InvalidInputError(f"output is {loader.output!r}: tensors are made of numpy arrays, output='numpy'")
         self._loader = loader
         self._of_worker: Batches | None = None
 
@@ -57,8 +57,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         else:
             # A worker that stays keeps its own epochs.
             if self._of_worker is None:
-                share = self._loader._share
-                self._of_worker = self._loader.of_rank(share.rank * worker.num_workers + worker.id, share.world_size * worker.num_workers)
+                self._of_worker = of_worker(self._loader, worker.id, worker.num_workers)
             chosen = self._of_worker
         return (_tensors(batch) for batch in chosen)
 

@@ -13,7 +13,7 @@ from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.group import Group
-from ..objects.tree import Shown
+from ..objects.tree import each_object
 from ..sources.storage import StorageLayout, storage_layout
 from ..tuning.machine import cores
 from . import report
@@ -215,14 +215,4 @@ def refusal(dataset: Dataset, min_bytes: int) -> str | None:
 
 def _datasets(group: Group) -> Iterator[Dataset]:
     """Each dataset of the file once."""
-    pending: list[Shown] = [group]
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if node._number in seen:
-            continue
-        seen.add(node._number)
-        if isinstance(node, Dataset):
-            yield node
-        elif isinstance(node, Group):
-            pending += [entry.object for entry in node._entries() if entry.object is not None]
+    return (node for node in each_object(group) if isinstance(node, Dataset))

@@ -16,6 +16,7 @@ from ..files.file import File
 from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.filters import compression_of
+from ..objects.native_objects import description_of
 from ..writing.new_file import create
 from .layouts import NO_FILTER, Filter
 
@@ -72,7 +73,7 @@ def candidates(dataset: Dataset) -> list[Filter]:
 
 def current_filter(dataset: Dataset) -> Filter | None:
     """The dataset's own filters, if Hyperslab can write them."""
-    about = dataset._about["filters"]
+    about = description_of(dataset)["filters"]
     if not about:
         return replace(NO_FILTER, is_current=True)
     name, level = compression_of([(number, list(parameters)) for number, _, parameters in about])

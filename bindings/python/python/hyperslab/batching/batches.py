@@ -200,6 +200,11 @@ class Batches:
             return output
         return transform(output, self._share.generator(TRANSFORM, epoch, self._share.rank, batch))
 
+    @property
+    def output(self) -> str:
+        """What batches are: `numpy` or `arrow`, as `hyperslab.batches` was asked."""
+        return self._options["output"]
+
     def of_rank(self, rank: int, world_size: int) -> Batches:
         """The same batches for another rank, such as that of a worker process.
 
@@ -266,6 +271,12 @@ class Batches:
         names = ", ".join(self._source.shape)
         rank = f", rank {self._share.rank} of {self._share.world_size}" if self._share.world_size > 1 else ""
         return f"<Batches of {names}: {len(self):,} of {self._share.batch_size:,} rows, {self._options['order']} order{rank}, epoch {self.epoch}>"
+
+
+def of_worker(loader: Batches, worker: int, workers: int) -> Batches:
+    """The batches of one of several worker processes of a rank, each of which is as a rank of its own."""
+    share = loader._share
+    return loader.of_rank(share.rank * workers + worker, share.world_size * workers)
 
 
 def batches(

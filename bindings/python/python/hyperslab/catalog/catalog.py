@@ -17,6 +17,7 @@ from ..base.extras import require
 from ..base.type_aliases import OpenOptions, Path, Paths
 from ..files.file import FileSet
 from ..files.file import open as open_files
+from ..files.native_files import natives_of
 from ..joining.join import paths_of
 from ..joining.matching import LeftOut
 from ..sources.addresses import absolute, is_address, options_of, shown_address
@@ -164,11 +165,12 @@ def open_catalog(path: Path, where: str | None = None, **options: Unpack[OpenOpt
         if not is_address(name):
             _check(name, stamp, of_path(name))
     opened = open_files(list(stamps), **options)
-    for (name, stamp), native in zip(stamps.items(), opened._natives, strict=True):
+    natives = natives_of(opened)
+    for (name, stamp), native in zip(stamps.items(), natives, strict=True):
         if is_address(name):
             _check(name, stamp, of_opened(native))
     # One file of a list is a file, not a set.
-    return opened if isinstance(opened, FileSet) else FileSet(opened._natives, None)
+    return opened if isinstance(opened, FileSet) else FileSet(natives, None)
 
 
 def _check(name: str, stamp: Stamp, now: Stamp | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +16,7 @@ from ..base.visible import visible
 from ..exporting.plain_values import plain
 from ..files import model_contents
 from ..objects import tree
+from ..objects.native_objects import native_of
 from ..sources.addresses import is_address
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
@@ -140,7 +140,7 @@ def _facts(entry: tree.Entry, attributes: bool) -> JsonObject:
     if isinstance(found, hs.Dataset):
         facts |= {
             "shape": list(found.shape),
-            "type": hs.dtypes.describe(found._about["datatype"]),
+            "type": hs.dtypes.describe(found.datatype),
             "dims": list(found.dims),
             "chunks": list(found.chunks) if found.chunks else None,
             "filters": found.filters,
@@ -182,27 +182,14 @@ def _storage(file: hs.File) -> JsonObject:
 
 
 def _sizes(file: hs.File) -> dict[str, int]:
-    nodes = list(_nodes(file))
+    nodes = list(tree.each_object(file))
     datasets = [node for node in nodes if isinstance(node, hs.Dataset)]
     readable = [dataset for dataset in datasets if not dataset.refusal]
     return {
-        "file_bytes": file._file.origin()[2],
+        "file_bytes": native_of(file)[0].origin()[2],
         "groups": sum(isinstance(node, hs.Group) for node in nodes),
         "datasets": len(datasets),
         "refused": sum(1 for node in nodes if node.refusal),
         "bytes": sum(d.nbytes for d in readable),
         "stored_bytes": sum(d.stored_bytes for d in readable),
     }
-
-
-def _nodes(group: hs.Group) -> Iterator[tree.Shown]:
-    """Each object once, even if several links lead to it."""
-    pending: list[tree.Shown] = [group]
-    seen: set[int] = set()
-    while pending:
-        node = pending.pop()
-        if node._number in seen:
-            continue
-        seen.add(node._number)
-        yield node
-        pending += [entry.object for entry in node._entries() if entry.object is not None]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, FileName, Layout, Nonconforming, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
 from .output import draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
+
+if TYPE_CHECKING:
+    from ..tables.histogram import Histogram
 
 _ENDINGS = f"{', '.join(f'.{name}' for name in [*STREAMS, HDF5])} or .{NETCDF}"
 Out = Annotated[str | None, typer.Option("-o", "--out", metavar="OUT", help=f"Write the rows to OUT: a file named {_ENDINGS}, or - for standard output.")]
@@ -223,7 +227,8 @@ def query(
         if not 1 <= len(names) <= 3:
             raise hs.InvalidInputError(f"--histogram {histogram}: one to three variables")
         with waiting("counting"):
-            found = asked._histogram(tuple(names), (wanted,) * len(names), (None,) * len(names), weights, (log,) * len(names))
+            counted: Callable[..., Histogram] = (asked.histogram, asked.histogram2d, asked.histogram3d)[len(names) - 1]
+            found = counted(*names, bins=wanted, weights=weights, log=log)
         print_bins(names, found, as_json)
     elif quantile is not None:
         name, _, fractions = quantile.rpartition(":")
@@ -247,5 +252,5 @@ def query(
             print_facts({"count": asked.count()}, as_json)
     else:
         with waiting("reading"):
-            shown = asked._head(split(values), limit)
+            shown = asked.head(limit, split(values))
         print_rows(shown.to_batches(), shown.schema, as_json)

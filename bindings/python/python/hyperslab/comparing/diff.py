@@ -18,6 +18,7 @@ from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
 from ..objects.group import Group, Member
 from ..objects.links import ExternalLink, HardLink, SoftLink
+from ..objects.native_objects import description_of, native_of, stored_attribute
 from ..objects.node import Node
 from .datatypes import are_same
 from .difference import Comparison, Difference, shown, value_text
@@ -95,7 +96,7 @@ def diff(
     how = _How(tolerance, attributes, storage, _patterns(unordered), _patterns(exclude), progress)
     with contextlib.ExitStack() as opened:
         files = [_single(file if isinstance(file, File) else opened.enter_context(open_file(file, **options))) for file in (first, second)]
-        stored = opened.enter_context(StoredChunks(files[0]._file, files[1]._file))
+        stored = opened.enter_context(StoredChunks(*(native_of(file)[0] for file in files)))
         one, other = files[0][path], files[1][path if second_path is None else second_path]
         walk = _Walk(how, stored)
         found = tuple(walk.differences(one, other))
@@ -109,7 +110,7 @@ def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None =
         CorruptError: Something differs; the error names the first thing.
         UnsupportedError: Something cannot be compared.
     """
-    with open_file(source, format="hdf5") as one, open_file(copy, format="hdf5") as other, StoredChunks(one._file, other._file) as stored:
+    with open_file(source, format="hdf5") as one, open_file(copy, format="hdf5") as other, StoredChunks(native_of(one)[0], native_of(other)[0]) as stored:
         walk = _Walk(_How(Tolerance(bits=True)), stored)
         for found in walk.differences(one["/"], other["/"]):
             if found.kind == "only_first" and is_copied is not None and not is_copied(found.path):
@@ -152,15 +153,16 @@ class _Walk:
                 waiting.append(self._pair(*following))
 
     def _pair(self, one: Member, other: Member) -> Iterator[Difference | Pair]:
-        is_known = one._number in self.seen, other._number in self._seen_second
-        if any(is_known) and self.seen.get(one._number) != other._number:
+        mine, theirs = native_of(one)[1], native_of(other)[1]
+        is_known = mine in self.seen, theirs in self._seen_second
+        if any(is_known) and self.seen.get(mine) != theirs:
             which = "first" if is_known[0] else "second"
             yield Difference(one.name, "link", f"is a further name of an object in the {which} file, and not of the same one in the other")
         # A pair is compared if one of the two is new, so that groups that share members end.
         if all(is_known):
             return
-        self.seen.setdefault(one._number, other._number)
-        self._seen_second.add(other._number)
+        self.seen.setdefault(mine, theirs)
+        self._seen_second.add(theirs)
         if self._how.progress is not None:
             self._how.progress(len(self.seen))
         yield from self._object(one, other)
@@ -180,7 +182,7 @@ class _Walk:
             yield from self._members(one, other)
         elif isinstance(one, Dataset) and isinstance(other, Dataset):
             yield from self._dataset(one, other)
-        elif isinstance(one, Datatype) and isinstance(other, Datatype) and one._about["datatype"] != other._about["datatype"]:
+        elif isinstance(one, Datatype) and isinstance(other, Datatype) and one.datatype != other.datatype:
             yield Difference(one.name, "type", f"{one.dtype} and {other.dtype}")
 
     def _members(self, one: Group, other: Group) -> Iterator[Difference | Pair]:
@@ -234,8 +236,8 @@ class _Walk:
             yield Difference(one.name, "attribute", f"the attribute {name!r} is only in the second file")
 
     def _dataset(self, one: Dataset, other: Dataset) -> Iterator[Difference]:
-        a, b = one._about, other._about
-        same = are_same(a["datatype"], b["datatype"], (one._file.format, other._file.format))
+        a, b = description_of(one), description_of(other)
+        same = are_same(one.datatype, other.datatype, (native_of(one)[0].format, native_of(other)[0].format))
         if not same:
             yield Difference(one.name, "type", _type_text(one, other))
         if self._how.storage:
@@ -264,7 +266,7 @@ class _Walk:
 def _same_bytes(one: Node, other: Node, name: str) -> bool | None:
     """Whether an attribute of numbers that numpy does not have is stored with the same bytes; `None` if bytes do not tell."""
     try:
-        a, b = one._file.attribute(one._number, name), other._file.attribute(other._number, name)
+        a, b = stored_attribute(one, name), stored_attribute(other, name)
     except Error:
         return None
     if a is None or b is None or a.datatype.class_name not in ("integer", "float") or b.datatype.class_name not in ("integer", "float"):
@@ -281,13 +283,13 @@ def _target(link: object) -> tuple[str, ...]:
 def _type_text(one: Dataset, other: Dataset) -> str:
     if one.dtype != other.dtype:
         return f"{one.dtype} and {other.dtype}"
-    differing = one._about["datatype"].differences(other._about["datatype"])
+    differing = one.datatype.differences(other.datatype)
     return f"{one.dtype} in both, stored with another {', '.join(sorted(differing))}"
 
 
 def _same_fill(one: Dataset, other: Dataset, tolerance: Tolerance) -> bool:
     """Whether the fill values are the same; those of datatypes that differ are only both there, or both zeros."""
-    a, b = one._about, other._about
+    a, b = description_of(one), description_of(other)
     if a["datatype"] == b["datatype"] and one.dtype.hasobject and (a["fill"] or b["fill"]):
         # Those of variable length are stored as places in the file.
         return same(np.asarray(one.fillvalue), np.asarray(other.fillvalue), tolerance)
@@ -295,4 +297,4 @@ def _same_fill(one: Dataset, other: Dataset, tolerance: Tolerance) -> bool:
 
 
 def _fill(dataset: Dataset) -> str:
-    return "none" if dataset._about["fill"] is None else shown(np.asarray(dataset.fillvalue)[()])
+    return "none" if description_of(dataset)["fill"] is None else shown(np.asarray(dataset.fillvalue)[()])

@@ -12,6 +12,7 @@ from .. import _native
 from ..base.errors import LimitExceededError
 from ..base.type_aliases import AnyDtype, BoolArray, Int64Array
 from ..objects.dataset import Dataset
+from ..objects.native_objects import description_of, native_of
 
 #: Bytes of each file that are compared at a time: they stay in the processor's cache.
 _BLOCK_BYTES = 1 << 20
@@ -90,7 +91,7 @@ class _Places:
     """Numbers of the chunks that a dataset has, where they lie, their bytes, and masks of filters that were skipped."""
 
     def __init__(self, dataset: Dataset) -> None:
-        numbers, offsets, lengths, masks, inside = _native.chunk_places(dataset._file, dataset._number)
+        numbers, offsets, lengths, masks, inside = _native.chunk_places(*native_of(dataset))
         self.numbers, self.offsets, self.lengths = (np.frombuffer(bytes_, np.uint64).astype(np.int64) for bytes_ in (numbers, offsets, lengths))
         self.inside = bool(inside)
         self.masks = np.zeros(len(self.numbers), np.int64)
@@ -102,9 +103,10 @@ class _Places:
 def _are_alike(one: Dataset, other: Dataset) -> bool:
     """Whether equal bytes in both files are equal values: the same type, grid, filters and fill value, and nothing that points elsewhere."""
     alike = operator.itemgetter("datatype", "shape", "chunks", "filters", "fill", "storage")
-    if alike(one._about) != alike(other._about):
+    about = description_of(one)
+    if alike(about) != alike(description_of(other)):
         return False
-    return bool(one.size) and one._about["storage"] in ("chunked", "contiguous") and not _points(one.dtype) and not one.external and not other.external
+    return bool(one.size) and about["storage"] in ("chunked", "contiguous") and not _points(one.dtype) and not one.external and not other.external
 
 
 def _points(dtype: AnyDtype) -> bool:

@@ -71,7 +71,7 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
 
     stored_bytes = sum(dataset.stored_bytes or 0 for dataset in (one, other))
     if chunks is None and one.size * item_bytes > max(_SPARSE_BYTES, _SPARSE_FACTOR * stored_bytes):
-        raise LimitExceededError(f"comparing {one.size:,} values, most of which were never written: compare parts of them", one._file.path, one.name)
+        raise LimitExceededError(f"comparing {one.size:,} values, most of which were never written: compare parts of them", one.file.filename, one.name)
 
     def work(box: Box) -> _Part | None:
         # Without this an element of a dataset of strings of one character would be a string.
@@ -193,7 +193,7 @@ def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDif
     a, b = np.asarray(one[()]), np.asarray(other[()])
     if not tolerance.is_exact:
         if a.ndim != 1 or a.dtype.kind not in "iuf" or b.dtype.kind not in "iuf":
-            raise UnsupportedError("a tolerance for rows in any order that are not single numbers", one._file.path, one.name)
+            raise UnsupportedError("a tolerance for rows in any order that are not single numbers", one.file.filename, one.name)
         if a.shape == b.shape:
             part = _compare((0,), np.sort(a), np.sort(b), tolerance)
             return None if part is None else ValueDifference(part.count, len(a), None, None, part.absolute, part.relative)
@@ -201,7 +201,7 @@ def compare_rows(one: Dataset, other: Dataset, tolerance: Tolerance) -> ValueDif
         keys = np.array([value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape") for value in [*a, *b]], object)
         _, inverse = np.unique(keys, return_inverse=True)
     elif a.dtype.hasobject or b.dtype.hasobject:
-        raise UnsupportedError("rows in any order whose elements have variable lengths or are references", one._file.path, one.name)
+        raise UnsupportedError("rows in any order whose elements have variable lengths or are references", one.file.filename, one.name)
     else:
         common = np.result_type(a.dtype, b.dtype)
         rows = np.concatenate([_canonical(a.astype(common)), _canonical(b.astype(common))])

@@ -104,12 +104,11 @@ def scan_polars(source: Table | File | Paths, path: str | None = None, **options
 
 def _reader(table: Table, columns: list[str] | None, condition: str | None, rows: int | None) -> BatchReader:
     """The batches of some columns, and at most some rows."""
-    request = table._request
+    request = table.request
     names = list(table.schema.names) if columns is None else columns
     if request.expression is not None:
         # Its columns may be others than those that are wanted.
-        scanner, scan = table.dataset()._scan(names, None, {})
-        return BatchReader(scan, scanner.to_reader())
+        return table.dataset().reader(names)
     if rows is not None:
         limit = rows if request.limit is None else min(rows, request.limit)
         return BatchReader(request.plan(columns=names, limit=limit).read())

@@ -10,7 +10,7 @@ from ..base import interrupts
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import Path, Paths
 from ..files.file import File, open
-from ..tables.table import Table
+from ..tables.table import Table, report_omitted
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
 from .float_bounds import Parameters, condition, one_table
@@ -99,7 +99,7 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
     for source in [] if everything else sources.values():
         for word, table in source.tables.items():
             if used is None or word in used:
-                table._report_omitted("warn", 3)
+                report_omitted(table, "warn", 3)
     return relation
 
 

@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 from ..base.errors import Error
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.native_objects import native_of
 from ..tables.arrow_dataset import Columns, ScanDataset
 from ..tables.table import Table
 
@@ -55,12 +56,12 @@ def object_paths(group: Group) -> list[str]:
     """The paths of datasets and groups, without the leading slash. A group's members are listed at the first of its paths."""
     found: list[str] = []
     chars = followed = 0
-    seen = {group._number}
-    pending = [("", group._number)]
+    file, root = native_of(group)
+    seen = {root}
+    pending = [("", root)]
     while pending and len(found) < MAX_VIEWS and chars < MAX_VIEWS * 100:
         prefix, at = pending.pop()
-        here = Group(group._backend, at, "/" + prefix.rstrip("/"))
-        links = here._links()
+        links = file.links(at)
         below: list[tuple[str, int]] = []
         for name, _, number, target in map(links.entry, range(len(links))):
             path = prefix + name
@@ -68,11 +69,11 @@ def object_paths(group: Group) -> list[str]:
                 continue
             if number is None:
                 followed += 1
-                if followed <= MAX_LINKS and len(target) <= MAX_TARGET_CHARS and _leads_to_a_dataset(here, name):
+                if followed <= MAX_LINKS and len(target) <= MAX_TARGET_CHARS and _leads_to_a_dataset(group, path):
                     found.append(path)
                     chars += len(path)
                 continue
-            kind = group._file.kind(number)
+            kind = file.kind(number)
             if number in seen and kind == "group":
                 continue
             if kind in ("dataset", "group"):
@@ -85,11 +86,11 @@ def object_paths(group: Group) -> list[str]:
     return found[:MAX_VIEWS]
 
 
-def _leads_to_a_dataset(group: Group, name: str) -> bool:
+def _leads_to_a_dataset(group: Group, path: str) -> bool:
     """Whether a soft or external link can be followed to a dataset; below other groups nothing is looked for."""
     try:
         # First whether there is anything: an error would look for names that are alike.
-        return name in group and isinstance(group[name], Dataset)
+        return path in group and isinstance(group[path], Dataset)
     except Error:
         return False
 

@@ -18,13 +18,13 @@ from ..objects.attributes import Attributes
 from ..objects.group import Group, Member, Result
 from ..objects.group_views import Names
 from ..objects.kept import kept
-from ..objects.node import Node
+from ..objects.node import register
 from ..sources import range_readers
 from ..sources.addresses import options_of
 from ..sources.file_objects import listed
 from ..sources.sessions import session
 from ..sources.source import classify
-from ..tables.table import Table
+from ..tables.table import Table, report_omitted
 from ..values.references import Reference
 from .model_view import ModelView, recognized
 
@@ -183,7 +183,7 @@ class File(Group):
             "nonconforming": nonconforming,
         }
         table = Table(self._natives, path or "/", options)
-        table._report_omitted(omitted, 2)
+        report_omitted(table, omitted, 2)
         return table
 
     def sql(self, query: str, *, parameters: Sequence[object] | Mapping[str, object] | None = None) -> duckdb.DuckDBPyRelation:
@@ -453,7 +453,7 @@ class FileSet(File):
             return None, f"are those of each file: {error.message.rpartition('They are not one: ')[2]}"
 
 
-Node._classes = {**Node._classes, "file": File}
+register("file", File)
 
 
 def open(

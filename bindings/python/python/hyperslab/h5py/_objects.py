@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _native
+from ..objects.native_objects import native_of
 from ..objects.node import Node
 from .h5p import PropOCID, creation_properties
 
@@ -15,7 +16,7 @@ class ObjectID:
 
     @property
     def _file(self) -> _native.File:
-        return self._node._file
+        return native_of(self._node)[0]
 
     @property
     def valid(self) -> bool:
@@ -25,7 +26,7 @@ class ObjectID:
     @property
     def id(self) -> int:
         """A number of the object in its file."""
-        return self._node._number
+        return native_of(self._node)[1]
 
     @property
     def name(self) -> bytes:

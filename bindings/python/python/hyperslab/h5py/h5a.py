@@ -7,6 +7,7 @@ from typing import Any
 from .. import _native
 from ..base.errors import ObjectNotFoundError
 from ..base.type_aliases import AnyDtype
+from ..objects.native_objects import native_of, stored_attribute
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5s import SpaceID
@@ -60,24 +61,29 @@ def _node(loc: ObjectID | TypeID) -> Any:
     return loc._owner if isinstance(loc, TypeID) else loc._node
 
 
+def _names(loc: ObjectID | TypeID) -> list[str]:
+    file, number = native_of(_node(loc))
+    return file.attribute_names(number)
+
+
 def open(loc: ObjectID | TypeID, name: bytes | str) -> AttrID:
     """The attribute of an object."""
     text = name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name
     node = _node(loc)
-    found = node._file.attribute(node._number, text)
+    found = stored_attribute(node, text)
     if found is None:
-        raise ObjectNotFoundError(f"there is no attribute {text!r}", node._file.path, node.name)
+        raise ObjectNotFoundError(f"there is no attribute {text!r}", native_of(node)[0].path, node.name)
     return AttrID(text, found)
 
 
 def exists(loc: ObjectID | TypeID, name: bytes | str) -> bool:
     """Whether an object has an attribute."""
-    return (name.decode() if isinstance(name, bytes) else name) in _node(loc)._file.attribute_names(_node(loc)._number)
+    return (name.decode() if isinstance(name, bytes) else name) in _names(loc)
 
 
 def get_num_attrs(loc: ObjectID | TypeID) -> int:
     """Number of attributes of an object."""
-    return len(_node(loc)._file.attribute_names(_node(loc)._number))
+    return len(_names(loc))
 
 
 create = unsupported("h5a.create")

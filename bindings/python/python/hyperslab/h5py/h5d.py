@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
-from .. import _native
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyDtype
 from ..objects.dataset import Dataset
+from ..objects.native_objects import description_of, stored_chunks
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5p import CHUNKED, COMPACT, CONTIGUOUS, VIRTUAL
@@ -58,7 +58,7 @@ class DatasetID(ObjectID):
 
     def get_type(self) -> TypeID:
         """The datatype."""
-        return of_description(self._node._about["datatype"])
+        return of_description(self._node.datatype)
 
     def get_space(self) -> SpaceID:
         """The dataspace."""
@@ -70,7 +70,7 @@ class DatasetID(ObjectID):
 
     def get_offset(self) -> int | None:
         """Where the values of a contiguous dataset begin; `None` for others."""
-        if self._node._about["storage"] != "contiguous":
+        if description_of(self._node)["storage"] != "contiguous":
             return None
         blocks = self._places()
         return min(block.byte_offset for block in blocks) if blocks else None
@@ -109,9 +109,7 @@ class DatasetID(ObjectID):
         return self._places()
 
     def _places(self) -> list[StoreInfo]:
-        return [
-            StoreInfo(tuple(start), mask, offset, size) for start, mask, offset, size in _native.stored_chunks(self._node._backend.native, self._node._number)
-        ]
+        return [StoreInfo(tuple(start), mask, offset, size) for start, mask, offset, size in stored_chunks(self._node)]
 
 
 create = unsupported("h5d.create")

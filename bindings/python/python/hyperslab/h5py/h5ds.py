@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..base.errors import InvalidInputError
+from ..objects.native_objects import scales_of
 from ._missing import missing_from
 from .h5d import DatasetID
 
@@ -35,15 +36,8 @@ def get_label(dset: DatasetID, idx: int) -> bytes:
 
 def scales(dset: Any, dim: int) -> list[DatasetID]:
     """The identifiers of the scales of a dimension."""
-    node = dset._node
-    if not node._backend.is_complete:
-        file = node._file
-        numbers = [int.from_bytes(number, "little") for number in file.scales(node._number)[dim]]
-        return [node._object(file, number, file.object_path(number)).id for number in numbers]
-    attached = node.attrs.get("DIMENSION_LIST")
-    if attached is None:
-        return []
-    return [node._dereferenced(reference).id for reference in attached[dim]]
+    found: list[Any] = [*scales_of(dset._node, dim)]
+    return [scale.id for scale in found]
 
 
 def get_num_scales(dset: DatasetID, dim: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..objects.native_objects import native_of
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5g import GroupID
@@ -30,7 +31,7 @@ class FileID(GroupID):
 
 def get_name(obj: ObjectID) -> bytes:
     """The path of the file of an object."""
-    return str(obj._file.path).encode()
+    return str(native_of(obj._node)[0].path).encode()
 
 
 open = unsupported("h5f.open")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..objects.native_objects import native_of
 from ._missing import missing_from, unsupported
 from .h5g import GroupID
 
@@ -29,7 +30,8 @@ class ObjInfo(NamedTuple):
 def get_info(loc: GroupID, name: bytes | None = None) -> ObjInfo:
     """What is known of an object, or of the one at a path below it."""
     node = loc._node if name is None else loc._node[name]
-    return ObjInfo(hash(node._file), node._file.address(node._number) or 0, _KINDS[node.kind])
+    file, number = native_of(node)
+    return ObjInfo(hash(file), file.address(number) or 0, _KINDS[node.kind])
 
 
 def open(loc: Any, name: bytes) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import _native
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
+from ..objects.native_objects import description_of, native_of
 from ..objects.node import Node
 from ..objects.stored_properties import StoredProperties
 from ..values.regions import RegionSelection
@@ -29,7 +30,7 @@ class PropOCID:
 
     def get_attr_creation_order(self) -> int:
         """Whether the order of attributes is recorded, as bits."""
-        return self._bits(_native.is_tracked(self._node._file, self._node._number)[1])
+        return self._bits(_native.is_tracked(*native_of(self._node))[1])
 
     def close(self) -> None:
         """Does nothing."""
@@ -44,7 +45,7 @@ class PropGCID(PropOCID):
 
     def get_link_creation_order(self) -> int:
         """Whether the order of links is recorded, as bits."""
-        return self._bits(_native.is_tracked(self._node._file, self._node._number)[0])
+        return self._bits(_native.is_tracked(*native_of(self._node))[0])
 
 
 class PropFCID(PropGCID):
@@ -52,7 +53,7 @@ class PropFCID(PropGCID):
 
     def get_userblock(self) -> int:
         """Bytes of the user block."""
-        count: int = self._node._file.user_block_bytes
+        count: int = native_of(self._node)[0].user_block_bytes
         return count
 
 
@@ -67,7 +68,7 @@ class PropDCID(PropOCID):
 
     def get_layout(self) -> int:
         """`h5d.COMPACT`, `CONTIGUOUS`, `CHUNKED` or `VIRTUAL`."""
-        return _LAYOUTS[self._node._about["storage"]]
+        return _LAYOUTS[description_of(self._node)["storage"]]
 
     def get_chunk(self) -> tuple[int, ...]:
         """The shape of a chunk."""
@@ -78,16 +79,16 @@ class PropDCID(PropOCID):
 
     def get_nfilters(self) -> int:
         """Number of filters."""
-        return len(self._node._about["filters"])
+        return len(description_of(self._node)["filters"])
 
     def get_filter(self, filter_idx: int) -> tuple[int, int, tuple[int, ...], bytes]:
         """Number, flags, parameters and name of a filter."""
-        number, name, parameters = self._node._about["filters"][filter_idx]
+        number, name, parameters = description_of(self._node)["filters"][filter_idx]
         return number, 0, tuple(parameters), name.encode()
 
     def get_filter_by_id(self, filter_code: int) -> tuple[int, tuple[int, ...], bytes] | None:
         """Flags, parameters and name of the filter of a number; `None` if there is none."""
-        for number, name, parameters in self._node._about["filters"]:
+        for number, name, parameters in description_of(self._node)["filters"]:
             if number == filter_code:
                 return 0, tuple(parameters), name.encode()
         return None
@@ -122,7 +123,8 @@ class PropDCID(PropOCID):
         return SpaceID(self._node.shape, self._node.maxshape, RegionSelection(*self._mappings()[index][3]))
 
     def _mappings(self) -> list[tuple[str, str, _Region, _Region]]:
-        return self._node._file.virtual_mappings(self._node._number)
+        file, number = native_of(self._node)
+        return file.virtual_mappings(number)
 
 
 def creation_properties(node: Node) -> PropOCID:

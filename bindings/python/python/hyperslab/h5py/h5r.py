@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..objects.native_objects import referred
 from ..values.references import Reference, RegionReference
 from . import h5s
 from ._missing import missing_from, unsupported
@@ -14,8 +15,8 @@ OBJECT, DATASET_REGION = 0, 1
 
 def dereference(ref: Reference, id: Any) -> ObjectID | None:
     """The object that a reference points at; `None` of a null reference."""
-    found = ref._found()
-    return None if found is None else id._node._object(found.file, found.object, found.path).id
+    found: Any = referred(id._node, ref)
+    return None if found is None else found.id
 
 
 def get_name(ref: Reference, loc: ObjectID) -> bytes | None:
@@ -25,11 +26,8 @@ def get_name(ref: Reference, loc: ObjectID) -> bytes | None:
 
 def get_region(ref: RegionReference, id: Any) -> h5s.SpaceID | None:
     """The elements that a region reference selects."""
-    found = ref._found()
-    if found is None:
-        return None
-    dataset = id._node._object(found.file, found.object, found.path)
-    return h5s.SpaceID(dataset.shape, dataset.maxshape, ref.selection)
+    dataset: Any = referred(id._node, ref)
+    return None if dataset is None else h5s.SpaceID(dataset.shape, dataset.maxshape, ref.selection)
 
 
 create = unsupported("h5r.create")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..files.file import File
 from ..objects.dataset import Dataset
+from ..objects.native_objects import native_of, object_at
 
 
 class Declared(NamedTuple):
@@ -29,7 +30,7 @@ def declared(file: File, group: str) -> dict[str, Declared]:
     parts = group.rstrip("/").split("/")
     for depth in range(1, len(parts) + 1):
         try:
-            place, number = file._file.find("/".join(parts[:depth]) or "/")
+            place, number = native_of(file)[0].find("/".join(parts[:depth]) or "/")
         except LookupError:
             break
         found |= {f"{group.rstrip('/')}/{name}": Declared(extent, is_unlimited) for name, extent, is_unlimited in place.declared_dimensions(number)}
@@ -38,7 +39,7 @@ def declared(file: File, group: str) -> dict[str, Declared]:
 
 def is_scale(dataset: Dataset) -> bool:
     """Whether it has the coordinates of a dimension."""
-    if dataset._file.format != "hdf5":
+    if native_of(dataset)[0].format != "hdf5":
         return dataset.name in scales_of(dataset)
     return dataset.attrs.get("CLASS") in (b"DIMENSION_SCALE", "DIMENSION_SCALE")
 
@@ -52,12 +53,13 @@ def is_placeholder(dataset: Dataset) -> bool:
 
 def scales_of(dataset: Dataset) -> list[str | None]:
     """Path of the scale of each dimension. Dimensions with names do not need to have a dataset at that path, which is next to `dataset`."""
-    if dataset._file.format != "hdf5":
+    file, own = native_of(dataset)
+    if file.format != "hdf5":
         folder = dataset.name.rpartition("/")[0]
-        return [f"{folder}/{name}" for name, _ in dataset._dimensions()]
-    numbers = [number for _, number in dataset._dimensions()] or [None] * dataset.ndim
+        return [f"{folder}/{name}" for name in dataset.dims]
+    numbers = [number for _, number in file.dimensions(own)] or [None] * dataset.ndim
     names = dataset.dims or [None] * dataset.ndim
-    scales = [_placeholder(dataset, name) if number is None else dataset._file.object_path(number) for name, number in zip(names, numbers, strict=True)]
+    scales = [_placeholder(dataset, name) if number is None else file.object_path(number) for name, number in zip(names, numbers, strict=True)]
     if dataset.ndim and scales[0] is None and is_scale(dataset):
         scales[0] = dataset.name
     return scales
@@ -69,7 +71,7 @@ def _placeholder(dataset: Dataset, name: str | None) -> str | None:
     while name is not None and folder:
         folder = folder.rpartition("/")[0]
         path = f"{folder}/{name}"
-        if dataset._file.exists(path):
-            found = dataset._object(*dataset._file.find(path), path)
+        if native_of(dataset)[0].exists(path):
+            found = object_at(dataset, path)
             return path if isinstance(found, Dataset) and is_placeholder(found) else None
     return None

@@ -13,6 +13,8 @@ from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Option, Path, Paths
 from ..files.file import File
 from ..files.file import open as open_files
+from ..files.native_files import natives_of
+from ..objects.native_objects import native_of
 from ..sources.addresses import is_address, options_of
 from ..sources.file_objects import JOINED_NAME
 from ..sources.sessions import session
@@ -149,7 +151,7 @@ def paths_of(files: Paths | File, storage_options: Mapping[str, object] | None =
         storage_options: Options of the stores whose objects a pattern names.
     """
     if isinstance(files, File):
-        return [native.path for native in files._natives]
+        return [native.path for native in natives_of(files)]
     if not isinstance(files, (str, bytes, os.PathLike, Iterable)):
         raise InvalidInputError(f"files to join are a glob, a list of paths, or open files, not {type(files).__name__}")
     return classify(files).paths(session(storage_options=options_of(storage_options)))
@@ -159,7 +161,7 @@ def _options_of(files: Paths | File) -> dict[str, Option]:
     """The options that open files were opened with."""
     if not isinstance(files, File):
         return {}
-    threads, _, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options = files._file.origin()[1]
+    threads, _, paths, missing_sources, limits, index_folder, chunk_cache_bytes, indexes, storage_options = native_of(files)[0].origin()[1]
     found = {
         "threads": threads,
         "paths": paths,

@@ -14,6 +14,7 @@ from ..base.errors import InvalidInputError
 from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
+from ..objects.native_objects import description_of, native_of, stored_attribute
 from ..sources.addresses import is_address
 from ..values import dtype_encoding
 from ..values.netcdf_types import fixed_text
@@ -60,7 +61,7 @@ def write_master(
             if not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
-            elif found._about["datatype"].has_references:
+            elif found.datatype.has_references:
                 _write_references(made, writer, joined, name, found, merged, opened, grows)
             elif name in joined.recounted:
                 parts = [recounted(_dataset(opened(source), name), found) for source in joined.paths]
@@ -70,7 +71,7 @@ def write_master(
                 extent = [joined.extent_of(name)]
                 limits = _limits(found, extent, 0, grows)
                 chunks = found.chunks if limits and None in limits else None
-                writer.create_dataset(name, _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks))
+                writer.create_dataset(name, _native.DatasetDefinition(found.datatype, extent, maxshape=limits, chunks=chunks))
             elif name in joined.series:
                 _write_series(writer, name, found, joined.series[name], sources, grows)
             else:
@@ -104,7 +105,7 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
 
 
 def _write_series(writer: AnyWriter, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
-    whole, datatype = list(series.whole), found._about["datatype"]
+    whole, datatype = list(series.whole), found.datatype
     limits = _limits(found, whole, series.axis, grows)
     mappings, at = [], 0
     for source, length in zip(sources, series.lengths, strict=True):
@@ -118,7 +119,7 @@ def _write_series(writer: AnyWriter, name: str, found: Dataset, series: Series, 
 
 
 def _write_same(made: File, writer: AnyWriter, name: str, found: Dataset, source: str, grows: bool) -> None:
-    datatype, about = found._about["datatype"], found._about
+    datatype, about = found.datatype, description_of(found)
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
         made.create_dataset(name, data=found[()], dtype=found.dtype)
@@ -145,9 +146,9 @@ def _write_references(
     chunks = found.chunks
     if series is not None and series.axis is None and chunks is not None:
         chunks = (1, *chunks)
-    extent = None if found._about["shape"] is None else whole
-    fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found._file.path, name), found._about["datatype"]) if found._about["fill"] else None
-    definition = _native.DatasetDefinition(found._about["datatype"], extent, maxshape=limits, chunks=chunks, fill=fill)
+    extent = None if found.size is None else whole
+    fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found.file.filename, name), found.datatype) if description_of(found)["fill"] else None
+    definition = _native.DatasetDefinition(found.datatype, extent, maxshape=limits, chunks=chunks, fill=fill)
     writer.create_dataset(name, definition)
     target = made[name]
     assert isinstance(target, Dataset)
@@ -164,10 +165,11 @@ def _write_references(
 def _copy_attributes(made: File, writer: AnyWriter, joined: Joined, name: str, merged: references.MergedReferences) -> None:
     """The attributes that all files have in common, in the order of the first."""
     found = joined.objects[name]
-    for key in found._file.attribute_names(found._number):
+    file = native_of(found)[0]
+    for key in found.attrs:
         if key not in joined.attributes[name]:
             continue
-        value = found._file.attribute(found._number, key)
+        value = stored_attribute(found, key)
         assert value is not None
         if key == "_Netcdf4Coordinates" and joined.how.new_dim is not None and name in joined.series:
             numbers = np.array([_new_number(joined), *np.atleast_1d(found.attrs[key])], "<i4")
@@ -176,11 +178,11 @@ def _copy_attributes(made: File, writer: AnyWriter, joined: Joined, name: str, m
             writer.set_attribute(name, key, *fixed_text(_NO_VARIABLE.format(joined.extent_of(name))))
         elif value.datatype.has_references:
             heap: list[bytes] = []
-            elements = merged.of(found.attrs[key], found._file.path, name) if value.shape is not None else []
+            elements = merged.of(found.attrs[key], file.path, name) if value.shape is not None else []
             data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
             writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
         elif value.datatype.uses_heap:
-            made[name].attrs[key] = value_of(value, found._file)
+            made[name].attrs[key] = value_of(value, file)
         else:
             writer.set_attribute(name, key, value.shape, value.datatype, value.data, [])
 

@@ -16,6 +16,7 @@ from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.native_objects import native_of, object_at, stored_attribute
 from ..objects.node import Node
 from . import references
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
@@ -153,7 +154,7 @@ class Joined:
         self.declared = declared(first, self.how.group)
         self._placeholders = {path for path, found in self.objects.items() if isinstance(found, Dataset) and is_placeholder(found)}
         for path, found in self.objects.items():
-            names = set(found._file.attribute_names(found._number))
+            names = set(found.attrs)
             self.attributes[path] = names.intersection(_DECODING) if self.how.as_xarray else names.difference(HIDDEN)
 
     def _all_of(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
@@ -163,7 +164,7 @@ class Joined:
         for path, item in found:
             if item.kind == "unreadable" or getattr(item, "refusal", None):
                 raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-            if isinstance(item, Dataset) and not self.how.keeps_references and item._about["datatype"].has_references:
+            if isinstance(item, Dataset) and not self.how.keeps_references and item.datatype.has_references:
                 raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
             if isinstance(item, (Group, Dataset)):
                 yield path, item
@@ -287,20 +288,21 @@ class Joined:
         if series is None and not self.how.compares:
             return
         if theirs.kind == "unreadable":
-            theirs._file.check(theirs._number)
+            file, number = native_of(theirs)
+            file.check(number)
         if not isinstance(theirs, Dataset) or (series is not None and not _is_same_type(mine, theirs, self.how.as_xarray)):
-            raise ConflictError(f"{path} has another datatype than in {first}", theirs._file.path, path)
+            raise ConflictError(f"{path} has another datatype than in {first}", theirs.file.filename, path)
         shape, theirs_shape = mine.shape, theirs.shape
         axis = None if series is None else series.axis
         if axis is not None and len(shape) == len(theirs_shape):
             shape, theirs_shape = shape[:axis] + shape[axis + 1 :], theirs_shape[:axis] + theirs_shape[axis + 1 :]
         if shape != theirs_shape:
-            raise ConflictError(f"{path} has the shape {theirs.shape}, but {mine.shape} in {first}", theirs._file.path, path)
+            raise ConflictError(f"{path} has the shape {theirs.shape}, but {mine.shape} in {first}", theirs.file.filename, path)
         if series is not None:
             lengths[path] = 1 if axis is None else theirs.shape[axis]
         elif mine is not theirs and path not in self._placeholders and not self._same(path, mine, theirs):
             hint = "compat='override' takes those of the first file"
-            raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs._file.path, path)
+            raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs.file.filename, path)
 
     def _same(self, path: str, mine: Dataset, theirs: Dataset) -> bool:
         if path not in self._values:
@@ -312,7 +314,7 @@ class Joined:
         the first file's."""
         if mine is theirs:
             return
-        series, names = self.series.get(path), theirs._file.attribute_names(theirs._number)
+        series, names = self.series.get(path), list(theirs.attrs)
         for name in sorted(self.attributes[path].union(name for name in _DECODING if name in names)):
             if name in self.attributes[path] and _same_attribute(mine, theirs, name):
                 continue
@@ -321,7 +323,7 @@ class Joined:
             elif not isinstance(mine, Dataset) or name not in _DECODING:
                 yield name
             elif series is not None or self.how.compares:
-                raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs._file.path, path)
+                raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs.file.filename, path)
 
     def _may_differ(self, series: Series | None, mine: Node, theirs: Node, name: str) -> bool:
         """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file; and
@@ -358,14 +360,14 @@ class Joined:
 def _member(file: File, path: str) -> Node | None:
     """The object at a path, even if it cannot be read."""
     try:
-        return file._object(*file._file.find(path), path)
+        return object_at(file, path)
     except LookupError:
         return None
 
 
 def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
     """Whether datatypes are equal, or with `in_any_order` differ in the order of bytes only, as between netCDF classic and netCDF-4."""
-    one, other = mine._about["datatype"], theirs._about["datatype"]
+    one, other = mine.datatype, theirs.datatype
     return bool(one == other or (in_any_order and one.differences(other) == ["order"]))
 
 
@@ -397,7 +399,7 @@ def _are_equal(mine: Elements, theirs: Elements) -> bool:
 
 
 def _same_attribute(mine: Node, theirs: Node, name: str) -> bool:
-    one, other = mine._file.attribute(mine._number, name), theirs._file.attribute(theirs._number, name)
+    one, other = stored_attribute(mine, name), stored_attribute(theirs, name)
     if one is None or other is None:
         return False
     is_same_type = (one.shape, one.datatype) == (other.shape, other.datatype)
@@ -406,7 +408,7 @@ def _same_attribute(mine: Node, theirs: Node, name: str) -> bool:
     if not is_same_type and all("string" in value.datatype.class_name for value in (one, other)):
         return text_of(mine, name) == text_of(theirs, name)
     # Neither the order of bytes matters, nor addresses in the heap of each file, nor whether one value is in an array.
-    values = (np.ravel(references.converted(value_of(value, node._file), references.place)) for value, node in ((one, mine), (other, theirs)))
+    values = (np.ravel(references.converted(value_of(value, native_of(node)[0]), references.place)) for value, node in ((one, mine), (other, theirs)))
     return one.datatype.size == other.datatype.size and _are_equal(*values)
 
 

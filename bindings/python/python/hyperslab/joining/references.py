@@ -14,7 +14,7 @@ from ..files.file import File
 from ..objects.dataset import Dataset
 from ..objects.node import Node
 from ..values.new_references import NewAttributeReference, NewReference, NewRegionReference
-from ..values.references import AttributeReference, Reference, RegionReference
+from ..values.references import AttributeReference, Reference, RegionReference, file_of
 from ..values.regions import RegionSelection, canonical
 
 #: Bytes of references that are copied at a time.
@@ -53,7 +53,7 @@ def place(reference: Reference) -> str:
     if not reference:
         return "null"
     selection = reference.selection if isinstance(reference, RegionReference) else None
-    file = None if reference.filename == reference._file.path else reference.filename
+    file = None if reference.filename == file_of(reference).path else reference.filename
     region = None if selection is None else canonical(selection.kind, selection.parts)
     return repr((reference.path, file, region, getattr(reference, "attribute", None)))
 

@@ -17,6 +17,7 @@ from ..files.file import open as open_file
 from ..objects.dataset import Dataset
 from ..objects.filters import Filter, check_filters, compression_of, filters_of
 from ..objects.links import HardLink
+from ..objects.native_objects import description_of, native_of
 from ..sources.addresses import is_address, options_of
 from . import shrinking
 
@@ -175,7 +176,7 @@ def fuse(
     source, out = os.fsdecode(master), os.fsdecode(target)
     if is_address(source) or is_address(out):
         with open_file(source, format="hdf5", storage_options=storage_options) as opened:
-            fused = _native.fuse_file(opened._file, out, mode == "w", progress)
+            fused = _native.fuse_file(native_of(opened)[0], out, mode == "w", progress)
     else:
         fused = _native.fuse(source, out, mode == "w", progress)
     return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes)
@@ -339,7 +340,7 @@ def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Descripti
             if isinstance(link, HardLink) and any(fnmatch.fnmatchcase(f"/{path}", pattern) for pattern in patterns):
                 node = opened.get(path)
                 if isinstance(node, Dataset) and _may_change(node):
-                    found.setdefault(node._number, (node.name, node._about))
+                    found.setdefault(native_of(node)[1], (node.name, description_of(node)))
 
         opened.visititems_links(look)
     return list(found.values())
@@ -348,7 +349,7 @@ def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Descripti
 def _may_change(dataset: Dataset) -> bool:
     if dataset.refusal or not dataset.shape or dataset.dtype.hasobject or dataset.external:
         return False
-    storage = dataset._about["storage"]
+    storage = description_of(dataset)["storage"]
     is_large = storage == "chunked" or (storage == "contiguous" and dataset.nbytes >= _LEAST_BYTES)
     return is_large and not any(number in _KEPT_FILTERS for number in dataset.filter_ids)
 

@@ -17,6 +17,7 @@ from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.filters import check_filters
 from ..objects.group import Group
+from ..objects.native_objects import native_of
 from ..tables.table import Table
 from ..values.empty import Empty
 from ..writing.new_file import create
@@ -116,7 +117,8 @@ class AnnData(ModelView):
 
     def _tree(self, path: str, above: tuple[int, ...], tables: set[str]) -> Iterator[tuple[str, Any]]:
         group = self.file[path]
-        if group._number in above:
+        number = native_of(group)[1]
+        if number in above:
             raise CorruptError("this group contains itself", self.file.filename, path)
         for name in group:
             member, place = group[name], f"{path}/{name}"
@@ -127,7 +129,7 @@ class AnnData(ModelView):
                 yield name, self.rows(name=place.lstrip("/")) if is_sparse else self.table(place.lstrip("/"), omitted="ignore")
             elif isinstance(member, Group):
                 kind = str(member.attrs["encoding-type"]) if "encoding-type" in member.attrs else "dict"
-                yield name, dict(self._tree(place, (*above, group._number), tables)) if kind == "dict" else self._element(member, kind)
+                yield name, dict(self._tree(place, (*above, number), tables)) if kind == "dict" else self._element(member, kind)
             else:
                 raise UnsupportedError(f"a {member.kind} in uns", self.file.filename, place)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..base.errors import CorruptError, NotFoundError
-from ..base.type_aliases import Condition, Elements, FileOptions, JsonObject, Option, Paths, TableOptions
+from ..base.type_aliases import Condition, FileOptions, JsonObject, Option, Paths, TableOptions
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects import plot
 from ..objects.dataset import Dataset
 from ..tables.table import Table
+from .nexus_signal import Signal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +123,7 @@ class Nexus(ModelView):
         Example:
             >>> hs.models.nexus.open("scan.nxs").plot("scan.png")
         """
-        return plot.plot(_Signal(self.signal(name), self.axes(name)), out, index, ax=ax, **options)
+        return plot.plot(Signal(self.signal(name), self.axes(name)), out, index, ax=ax, **options)
 
     def _name(self, name: str | None) -> str:
         chosen = self.default if name is None else name
@@ -138,23 +139,6 @@ class Nexus(ModelView):
             self.table(chosen)
             raise NotFoundError(f"{chosen} is a table, but not data with a signal", self.file.filename)
         return facts
-
-
-class _Signal:
-    """A signal as plots see it: the scales of its dimensions are its axes."""
-
-    def __init__(self, signal: Dataset, axes: list[Dataset | None]) -> None:
-        self._signal, self._axes = signal, axes
-        self.dims = tuple(None if axis is None else axis.name.rsplit("/", 1)[-1] for axis in axes)
-
-    def _scale(self, dimension: int) -> Dataset | None:
-        return self._axes[dimension]
-
-    def __getattr__(self, name: str) -> Elements:
-        return getattr(self._signal, name)
-
-    def __getitem__(self, key: object) -> Elements:
-        return self._signal[key]
 
 
 def open(file: File | Paths, **options: Unpack[FileOptions]) -> Nexus:

@@ -16,6 +16,7 @@ from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.native_objects import native_of
 from ..objects.node import Node
 from ..sources.sessions import session
 from ..values import dtype_encoding
@@ -89,12 +90,12 @@ class PyTables(ModelView):
         """The elements of a node, which may be in another file."""
         atom = _atom(dataset)
         if atom is None:
-            return _as_in_pytables(np.asarray(dataset[...]), dataset._about["datatype"])
+            return _as_in_pytables(np.asarray(dataset[...]), dataset.datatype)
         if atom == "object":
             raise UnsupportedError(
                 "this array holds pickled Python objects, which are never unpickled; pickles() returns their bytes", dataset.file.filename, dataset.name
             )
-        datatype = dataset._about["datatype"]
+        datatype = dataset.datatype
         item = datatype.base if datatype.class_name in ("array", "sequence") else datatype
         rows = [_as_in_pytables(np.asarray(row), item) for row in dataset[...]]
         if atom == "vlunicode":
@@ -178,7 +179,7 @@ def _indexes(group: Node, prefix: str, depth: int) -> Iterator[tuple[str, str, i
             yield from _indexes(member, f"{prefix}{name}/", depth + 1)
             continue
         positions = member.get("indices")
-        kind = _KINDS.get(positions._about["datatype"].size, "unknown") if isinstance(positions, Dataset) else "unknown"
+        kind = _KINDS.get(positions.datatype.size, "unknown") if isinstance(positions, Dataset) else "unknown"
         yield prefix + name, kind, int(member.attrs.get("optlevel", 0)), bool(member.attrs.get("DIRTY", False))
 
 
@@ -186,7 +187,7 @@ def _atom(dataset: Dataset) -> str | None:
     """What the rows of a dataset of variable length hold; `None` for another dataset."""
     if "PSEUDOATOM" in dataset.attrs:
         return text(dataset.attrs["PSEUDOATOM"])
-    return "" if dataset._about["datatype"].class_name == "sequence" else None
+    return "" if dataset.datatype.class_name == "sequence" else None
 
 
 def _as_in_pytables(values: AnyArray, datatype: _native.Datatype) -> AnyArray:
@@ -281,7 +282,7 @@ def append(path: Path, table: str, rows: Rows) -> int:
         dataset = view._dataset(name)
         if name[1:] not in view.tables or text(dataset.attrs.get("CLASS", "")) != "TABLE":
             raise NotFoundError("this is not a table of PyTables", dataset.file.filename, name)
-        values = encoded(rows, dataset._about["datatype"])
+        values = encoded(rows, dataset.datatype)
         (count,) = dataset.shape
         total = count + len(values)
         known = np.asarray(dataset.attrs.get("NROWS", count))
@@ -292,11 +293,12 @@ def append(path: Path, table: str, rows: Rows) -> int:
             return total
         parent, _, own = name.rpartition("/")
         number, yes = dtype_encoding.of_dtype("<i8"), np.int64(1)
-        editor.resize(dataset._number, [total])
-        editor.write(dataset._number, [count], [len(values)], values.tobytes())
-        editor.set_attribute(dataset._number, "NROWS", [], number, np.int64(total).tobytes())
+        file, readout = native_of(dataset)
+        editor.resize(readout, [total])
+        editor.write(readout, [count], [len(values)], values.tobytes())
+        editor.set_attribute(readout, "NROWS", [], number, np.int64(total).tobytes())
         for index in indexes:
-            _, column = dataset._file.find(f"{parent}/_i_{own}/{index.column}")
+            _, column = file.find(f"{parent}/_i_{own}/{index.column}")
             editor.set_attribute(column, "DIRTY", [], number, yes.tobytes())
         editor.commit()
         return total

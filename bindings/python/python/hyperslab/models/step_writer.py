@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TypeVar
 
-from .. import mpi
+from ..base.agreement import made_once
 from ..base.arguments import check_choice, check_mode
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AttributeValues, Communicator, Option, Path
@@ -120,17 +120,17 @@ def begin(
         return FileTarget(file, storage), layout, (), {}, name
     together = Alone() if comm is None else comm
     if mode == "a":
-        known = mpi._shared(together, 0, lambda: steps_there(name, names))
+        known = made_once(together, 0, lambda: steps_there(name, names))
     if chosen == "step":
         return StepTarget(together, name, mode, given, options, storage), layout, known["present"], known["types"], name
-    plan = StepPlan.from_bytes(mpi._shared(together, 0, lambda: bytes(StepPlan(name, mode, layout, dict(attrs or {}), known, **options))))
+    plan = StepPlan.from_bytes(made_once(together, 0, lambda: bytes(StepPlan(name, mode, layout, dict(attrs or {}), known, **options))))
     assert isinstance(plan, StepPlan)
     return OnceTarget(together, plan, storage), layout, plan.present, plan.types, name
 
 
 def of_task(task: Task, model: str) -> Beginning:
     """The target of a task of a plan of steps, with what a `StepWriter` needs."""
-    plan = task._plan
+    plan = task.plan
     if not isinstance(plan, StepPlan) or plan.layout["model"] != model:
         raise InvalidInputError(f"this task is not of a plan of {model}: make the plan with hyperslab.models.{model}.plan")
     return TaskTarget(task, plan.layout["storage"]), plan.layout, plan.present, plan.types, plan.path

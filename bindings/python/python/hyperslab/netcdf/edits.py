@@ -64,7 +64,7 @@ class EditedContents(Contents):
             if own is not None and scales.plain(dataset.attrs.get("NAME", "")).startswith(_NO_VARIABLE):
                 continue
             above, _, name = path.rpartition("/")
-            made = Variable(writer, "/" + path, dataset._about["datatype"])
+            made = Variable(writer, "/" + path, dataset.datatype)
             if own is not None:
                 others = [by_number.get(int(number)) for number in np.ravel(dataset.attrs.get("_Netcdf4Coordinates", []))]
                 found = [own, *others[1:]] if others else [own]
@@ -91,7 +91,7 @@ def _datasets(group: Group, types: dict[str, NetcdfType]) -> Iterator[tuple[str,
         if isinstance(member, Group):
             yield from _datasets(member, types)
         elif isinstance(member, Datatype):
-            datatype = member._about["datatype"]
+            datatype = member.datatype
             # As the functions that create types: those of variable length and of bytes without meaning have elements that are objects.
             shown = dtype_encoding.numpy_dtype(datatype) if datatype.class_name in ("compound", "enum") else np.dtype(object)
             types[path] = NetcdfType(path, shown, datatype)

@@ -13,6 +13,7 @@ from ..base.errors import InvalidInputError, NotFoundError, UnsupportedError
 from ..base.type_aliases import Key, Path
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.native_objects import native_of
 from ..writing import parallel
 from ..writing.parallel import PlanOptions, Task, WritePlan
 from .planning import KnownVariable, NetcdfPlanning, NetcdfTasking, PlannedContents, about_variable, dimensions_of, known_variable
@@ -169,8 +170,9 @@ class NetcdfTask(Task):
         if not self._tasking.open_dataset(about["stored"], None if region is None else box(region, tuple(about["shape"]))) and region is not None:
             raise InvalidInputError(f"a region of variable {path!r}, whose regions the plan has")
         dataset = super().dataset(about["stored"])
-        self._tasking.notes[dataset._number] = known_variable(about, self._tasking.writer, dataset._about["datatype"])
-        self._tasking.declare(dataset._number, tuple(about["dims"]))
+        number = native_of(dataset)[1]
+        self._tasking.notes[number] = known_variable(about, self._tasking.writer, dataset.datatype)
+        self._tasking.declare(number, tuple(about["dims"]))
         self._opened[name] = dataset
         return dataset
 

@@ -15,6 +15,7 @@ from ..base.errors import UnsupportedError
 from ..base.type_aliases import Path
 from ..files.file import File
 from ..objects.group import Group
+from ..objects.native_objects import changes_of
 from ..values.netcdf_types import checked_path, fixed_text
 from ..writing.new_file import begin, replaces
 from .dimension_scales import join
@@ -63,7 +64,7 @@ def view_of(group: Group) -> NetcdfView:
         ReadOnlyError: The file is open for reading.
         UnsupportedError: The group is one of a task.
     """
-    changes: Any = group._changes
+    changes: Any = changes_of(group)
     if isinstance(changes, Editing):
         return EditedView(group)
     if changes.netcdf is None and isinstance(changes, Parallel):

@@ -65,6 +65,11 @@ class Dataset(DatasetChanges):
         return tagged_dtypes.of_datatype(self._about["datatype"])
 
     @property
+    def datatype(self) -> _native.Datatype:
+        """How one element is stored."""
+        return self._about["datatype"]
+
+    @property
     def dims(self) -> tuple[str | None, ...]:
         """Names of the dimensions."""
         return tuple(name for name, _ in self._dimensions())
@@ -169,7 +174,7 @@ class Dataset(DatasetChanges):
                 raise InvalidInputError(f"{self.name} has no elements to select: give () or ...")
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
-            found = key._found()
+            found = references.dereferenced(key)
             if found is None or found.selection is None or found.object != self._number or found.file != self._file:
                 raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.name}")
             return references.elements(self, found.selection)

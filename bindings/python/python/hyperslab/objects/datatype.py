@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _native
 from ..base.type_aliases import AnyDtype
 from ..values import tagged_dtypes
 from .node import Node
@@ -9,6 +10,11 @@ from .node import Node
 
 class Datatype(Node):
     """A committed datatype. Datasets and attributes may share it."""
+
+    @property
+    def datatype(self) -> _native.Datatype:
+        """How one element is stored."""
+        return self._about["datatype"]
 
     @property
     def dtype(self) -> AnyDtype:

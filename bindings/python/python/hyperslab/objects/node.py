@@ -12,7 +12,7 @@ from ..base.description import Description
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
 from ..values.new_references import AnyReference, NewReference
-from ..values.references import Reference
+from ..values.references import Reference, dereferenced, file_of, in_file
 from . import html, tree
 from .attributes import Attributes
 from .kept import kept
@@ -148,14 +148,14 @@ class Node:
 
     def _current(self, value: Value) -> Value | Reference:
         """A reference of this file as the file is now; other values as they are."""
-        if self._backend.is_fixed or not isinstance(value, Reference) or value._file.path != self._backend.path:
+        if self._backend.is_fixed or not isinstance(value, Reference) or file_of(value).path != self._backend.path:
             return value
-        return value._in(self._file)
+        return in_file(value, self._file)
 
     def _dereferenced(self, reference: Reference) -> Node:
         """The object that a reference points at."""
         with self._backend.lock:
-            found = self._current(reference)._found()
+            found = dereferenced(self._current(reference))
             if found is None:
                 raise InvalidInputError("this reference points at nothing")
             found.file.check(found.object)
@@ -198,3 +198,8 @@ class Node:
 
     def _repr_html_(self) -> str:
         return html.of_node(self, self.kind.capitalize(), self._file.path) if self else html.closed(self._closed())
+
+
+def register(kind: str, made: type[Node]) -> None:
+    """Makes a class that of all objects of a kind, for the room of files, which this one does not know."""
+    Node._classes = {**Node._classes, kind: made}

@@ -29,13 +29,13 @@ class RegionReferences:
 
     def selection(self, reference: RegionReference) -> tuple[int, ...]:
         """The shape of the elements that a reference selects."""
-        found = reference._found()
+        found = references.dereferenced(reference)
         if found is None or found.selection is None:
             raise InvalidInputError("this reference points at nothing")
         return references.selected_shape(self._dataset(reference), found.selection)
 
     def _dataset(self, reference: RegionReference) -> Any:
-        found = reference._found()
+        found = references.dereferenced(reference)
         if found is None:
             raise InvalidInputError("this reference points at nothing")
         return self._owner._object(found.file, found.object, found.path)

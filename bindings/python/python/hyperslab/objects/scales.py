@@ -10,7 +10,7 @@ from .. import _native
 from ..backends.backend import Backend, Changes
 from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError
 from ..base.type_aliases import AttributeValue
-from ..values.references import Reference
+from ..values.references import Reference, stored_bytes
 from .attributes import Attributes, value_of
 from .stored_references import OBJECT, address_of
 
@@ -243,7 +243,7 @@ def addresses(scales: AttributeValue, shape: tuple[int, ...]) -> list[list[bytes
     """
     if scales is None:
         return [[] for _ in shape]
-    return [[reference._raw for reference in _references(found)] for found in scales]
+    return [[stored_bytes(reference) for reference in _references(found)] for found in scales]
 
 
 def _references(values: AttributeValue) -> list[Reference]:
@@ -266,7 +266,7 @@ def _store(dataset: Scaled, found: list[list[bytes]]) -> None:
 def _users(scale: Scaled) -> list[tuple[bytes, int]]:
     """The address of each dataset that has the scale, and the dimension."""
     found = attribute(scale, "REFERENCE_LIST")
-    return [] if found is None else [(row[0]._raw, int(row[1])) for row in found if row[0]]
+    return [] if found is None else [(stored_bytes(row[0]), int(row[1])) for row in found if row[0]]
 
 
 def _store_users(scale: Scaled, users: list[tuple[bytes, int]]) -> None:

@@ -9,7 +9,7 @@ from .. import _native
 from ..backends.backend import Backend
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..values.new_references import AnyReference, ExistingObjects, NewAttributeReference, NewReference, NewRegionReference
-from ..values.references import AttributeReference, Reference, RegionReference
+from ..values.references import AttributeReference, Reference, RegionReference, dereferenced, file_of, object_address
 from ..values.regions import RegionSelection
 
 #: How references to objects are stored.
@@ -81,11 +81,12 @@ def encoded(node: Owner, value: AnyReference) -> bytes:
         return address_of(file, number) + value.part
     if not isinstance(value, Reference):
         raise InvalidInputError(f"a reference of no file: {value!r}")
-    if value._file.path != path:
-        raise InvalidInputError(f"a reference to an object of another file: {value._file.path}")
-    if value._kind == "object":
-        return value._raw
-    found = node._current(value)._found()
+    if file_of(value).path != path:
+        raise InvalidInputError(f"a reference to an object of another file: {file_of(value).path}")
+    address = object_address(value)
+    if address is not None:
+        return address
+    found = dereferenced(node._current(value))
     if found is None:
         raise InvalidInputError("a reference to an object that does not exist")
     if found.file.path != path:

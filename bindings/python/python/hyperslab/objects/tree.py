@@ -69,6 +69,19 @@ class Entry(NamedTuple):
     target: str
 
 
+def each_object(group: Shown) -> Iterator[Shown]:
+    """A group and each object below it once, even if several links lead to it."""
+    pending = [group]
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if node._number in seen:
+            continue
+        seen.add(node._number)
+        yield node
+        pending += [entry.object for entry in node._entries() if entry.object is not None]
+
+
 class Effort:
     """What the datatypes in one tree cost. Once too much was spent, objects are shown without them."""
 

@@ -223,15 +223,25 @@ class Aggregates(abc.ABC):
         if bins < 1:
             raise InvalidInputError(f"bins is {bins}: give 1 or more")
         whole = self.where(f"{_quoted(name)} > 0") if log and range is None else self
-        low, high = (float(end) for end in range or whole._finite(name) or ((1.0, 10.0) if log else (0.0, 1.0)))
+        low, high = (float(end) for end in range or whole.finite_minmax(name) or ((1.0, 10.0) if log else (0.0, 1.0)))
         if not (np.isfinite(low) and np.isfinite(high)) or low > high or (log and low <= 0):
             raise InvalidInputError(f"a range of bins from {low} to {high}")
         if low == high:
             low, high = (max(low / 2, TINIEST), min(high * 2, LARGEST)) if log else (low - 0.5, high + 0.5)  # the latter as numpy
         return rising_edges(low, high, int(bins), log, range is not None)
 
-    def _finite(self, name: str) -> Range | None:
-        """The smallest and largest finite value."""
+    def finite_minmax(self, name: str) -> Range | None:
+        """Finds the smallest and the largest finite value of a variable among the matching rows.
+
+        Args:
+            name: A numeric variable.
+
+        Returns:
+            Minimum and maximum, or `None` if no row matches or no value is finite.
+
+        Example:
+            >>> hs.query("run.h5").finite_minmax("energy")
+        """
         found = self.minmax(name)
         if found is not None and not all(np.isfinite(float(end)) for end in found):
             found = self.where(f"isfinite({_quoted(name)})").minmax(name)

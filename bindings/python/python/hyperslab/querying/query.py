@@ -16,6 +16,7 @@ from ..base.extras import LateModule, require
 from ..base.type_aliases import AnyArray, Int64Array, Path
 from ..files.file import open as open_files
 from ..objects.dataset import Dataset
+from ..objects.native_objects import native_of
 from ..objects.plot import picture
 from ..sources.addresses import absolute, is_address
 from ..sources.reopening import storage_options_of
@@ -133,7 +134,7 @@ def _of_absolute_path(native: _native.File) -> _native.File:
 
 def _origin(name: str, value: object, threads: int | None) -> tuple[_native.File, str]:
     if isinstance(value, Dataset):
-        return value._file, value.name
+        return native_of(value)[0], value.name
     if isinstance(value, str):
         file, colon, path = value.rpartition(":/")
         if not colon:
@@ -141,7 +142,7 @@ def _origin(name: str, value: object, threads: int | None) -> tuple[_native.File
         found = open_files(file, threads=threads)
         if len(found.files) > 1:
             raise InvalidInputError(f"{name} is {value!r}: {len(found.files)} files match; give one")
-        return found._file, "/" + path
+        return native_of(found)[0], "/" + path
     return from_arrays(session(threads), {"value": value}), "/value"
 
 
@@ -208,6 +209,11 @@ class Query(Structures):
 
     def __reduce__(self) -> tuple[object, ...]:
         return Query, (self._request,)
+
+    @property
+    def names(self) -> list[str]:
+        """The variables of the condition, which are the columns of tables if none are named."""
+        return self._native.names()
 
     @property
     def steps(self) -> list[Step]:
@@ -364,7 +370,7 @@ class Query(Structures):
     def _named(self, columns: str | Sequence[str] | None) -> list[str]:
         """The requested columns; by default the variables of the condition."""
         if columns is None:
-            return self._native.names()
+            return self.names
         return [columns] if isinstance(columns, str) else list(columns)
 
     def splits(self, columns: Sequence[str] | None = None, count: int | None = None, target_bytes: int | None = None, batch_rows: int = 65536) -> list[Split]:
@@ -394,10 +400,22 @@ class Query(Structures):
         options = storage_options_of(self._request.files)
         return [Split(data, schema, None, options) for data in plan.split(count, target_bytes)]
 
-    def _head(self, columns: Sequence[str] | None, rows: int) -> pa.Table:
-        """The first rows of a table; does not read the rest."""
-        reader, found = self.batches(columns, max(1, min(rows, 65536))), []
-        left = rows
+    def head(self, n: int = 5, columns: Sequence[str] | None = None) -> pa.Table:
+        """Reads the first `n` rows of `table(columns)`, and not the rest.
+
+        Args:
+            n: Number of rows.
+            columns: As in `table`.
+
+        Returns:
+            At most `n` rows.
+
+        Example:
+            >>> q.head(3)
+        """
+        check_count("n", n)
+        reader, found = self.batches(columns, max(1, min(n, 65536))), []
+        left = n
         while left > 0:
             try:
                 batch = reader.read_next_batch()
@@ -502,7 +520,7 @@ class Query(Structures):
         require("plotting", "plot", "matplotlib")
         from matplotlib.colors import LogNorm
 
-        shown = [names] if isinstance(names, str) else list(names or self._native.names()[:2])
+        shown = [names] if isinstance(names, str) else list(names or self.names[:2])
         if not 1 <= len(shown) <= 2:
             raise InvalidInputError("one or two variables can be drawn")
         figure = picture(layout="constrained") if ax is None else cast("Figure", ax.figure)
@@ -543,4 +561,4 @@ class Query(Structures):
         return f"<Query {self.text and short(self.text)!r} of {len(self.steps)} steps>"
 
     def _repr_html_(self) -> str:
-        return html.of_query(self.text, self._request.group, self.steps, list(self._native.names()), self.explain())
+        return html.of_query(self.text, self._request.group, self.steps, self.names, self.explain())

@@ -14,6 +14,8 @@ from ..base.natural_order import natural_key
 from ..base.type_aliases import Path, Paths
 from ..files.file import File, FileSet
 from ..files.file import open as open_files
+from ..files.native_files import natives_of, pattern_of
+from ..objects.native_objects import native_of
 from ..sources.sessions import session
 from ..values.arrays import from_arrays
 
@@ -40,9 +42,9 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     folder = None if index_folder is None else os.path.abspath(os.fsdecode(index_folder))
     if isinstance(files, File):
         if folder is None and indexes is None:
-            return Sources(files._natives, files._columns_pattern)
-        paths, options = [native.origin()[0] for native in files._natives], tuple(files._file.origin()[1][8])
-        return Sources(session(threads, index_folder=folder, indexes=indexes, storage_options=options).open(paths), files._columns_pattern)
+            return Sources(natives_of(files), pattern_of(files))
+        paths, options = [native.origin()[0] for native in natives_of(files)], tuple(native_of(files)[0].origin()[1][8])
+        return Sources(session(threads, index_folder=folder, indexes=indexes, storage_options=options).open(paths), pattern_of(files))
     if holds_arrays(files):
         return Sources([from_arrays(session(threads, index_folder=folder, indexes=indexes), files)])
     if isinstance(files, str) and files.startswith("re:"):
@@ -54,7 +56,7 @@ def opened(files: Files, threads: int | None = None, index_folder: Path | None =
     if isinstance(files, re.Pattern):
         return _matching(files, threads, folder, indexes)
     found = open_files(cast(Paths, files), threads=threads, index_folder=folder, indexes=indexes)
-    return Sources(found._natives, found._columns_pattern if isinstance(found, FileSet) else None)
+    return Sources(natives_of(found), pattern_of(found) if isinstance(found, FileSet) else None)
 
 
 def holds_arrays(files: Files) -> bool:
@@ -76,7 +78,7 @@ def _matching(pattern: re.Pattern[str], threads: int | None, index_folder: str |
     captures = [
         (named.get(n, "part" if n == 1 else f"part_{n}"), [match.group(n) or "" if match else "" for match in found]) for n in range(1, pattern.groups + 1)
     ]
-    return Sources(open_files(names, threads=threads, index_folder=index_folder, indexes=indexes)._natives, None, captures)
+    return Sources(natives_of(open_files(names, threads=threads, index_folder=index_folder, indexes=indexes)), None, captures)
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -104,7 +104,7 @@ class Structures(Aggregates):
         variable = quoted(name)
         present = query.where(f"{variable} == {variable}")
         total = present.count()
-        wanted = list(dict.fromkeys([name, *(query._native.names() if columns is None else columns)]))
+        wanted = list(dict.fromkeys([name, *(query.names if columns is None else columns)]))
         if count == 0:
             present = present.where(f"{variable} != {variable}")
         elif count < total:
@@ -140,7 +140,7 @@ class Structures(Aggregates):
         values: AnyArray = query.values(id)
         if values.dtype.kind not in "iu":
             raise InvalidInputError(f"{id!r} is of {values.dtype}: trajectories need a variable of integers")
-        names = [name for name in (columns if columns is not None else query._native.names()) if name not in (id, "step")]
+        names = [name for name in (columns if columns is not None else query.names) if name not in (id, "step")]
         every = query._unconditioned(id).where(f"{quoted(id)} in chosen", variables={"chosen": np.unique(values)})
         table = every.table([id, *names])
         steps = np.repeat(np.arange(len(every.steps)), every.counts())

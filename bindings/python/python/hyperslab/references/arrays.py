@@ -15,6 +15,7 @@ from ..base.errors import UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Json, JsonObject, UInt64Array
 from ..dtypes import describe, is_plain
 from ..objects.dataset import Dataset
+from ..objects.native_objects import native_of
 from ..xarray.groups import Member, find_group, leave_out, members
 from ..xarray.opening import OpenedFile
 from ..xarray.store import HyperslabStore
@@ -120,7 +121,7 @@ def _array(path: str, name: str, member: Member, variable: Variable) -> Array:
 
 def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ...], dtype: AnyDtype, codecs: list[JsonObject]) -> Chunks:
     grid = tuple(-(-extent // chunk) for extent, chunk in zip(shape, chunk_shape, strict=True))
-    *places, masks, inside = _native.chunk_places(dataset._file, dataset._number)
+    *places, masks, inside = _native.chunk_places(*native_of(dataset))
     numbers, offsets, lengths = (np.frombuffer(place, np.uint64) for place in places)
     contents = dict(inside)
     skipping = [number for number, _ in masks]

@@ -141,3 +141,8 @@ def storage_layout(path: Path) -> StorageLayout:
     if found.warning is not None:
         warnings.warn(found.warning, StorageWarning, stacklevel=2)
     return StorageLayout(found)
+
+
+def native_layout(layout: StorageLayout | None) -> _native.StorageLayout | None:
+    """A layout as the core has it, for rooms that pass it to the core."""
+    return None if layout is None else layout._native

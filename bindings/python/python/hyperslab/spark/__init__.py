@@ -203,7 +203,7 @@ def query(
 
 def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
     """The number of tasks: one per core, more if each would have too many values, fewer if too few."""
-    widths = dict.fromkeys(asked._native.names(), 8)
+    widths = dict.fromkeys(asked.names, 8)
     widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
     min_bytes, max_bytes = TASK_BYTES
     value_bytes = rows * sum(widths.values())

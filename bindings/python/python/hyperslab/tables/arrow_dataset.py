@@ -108,9 +108,9 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
 
         return batches()
 
-    def reader(self) -> BatchReader:
-        """The rows, batch by batch."""
-        scanner, scan = self._scan(None, None, {})
+    def reader(self, columns: Columns = None) -> BatchReader:
+        """The rows, batch by batch: all columns, or some."""
+        scanner, scan = self._scan(columns, None, {})
         return BatchReader(scan, scanner.to_reader())
 
     def head(self, num_rows: int, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> pa.Table:

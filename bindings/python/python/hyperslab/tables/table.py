@@ -17,7 +17,7 @@ from ..base.type_aliases import Path
 from ..objects.dask_collections import data_frame
 from ..sources.reopening import storage_options_of
 from ..sources.sessions import session
-from ..sources.storage import StorageLayout
+from ..sources.storage import StorageLayout, native_layout
 from ..values.batch_reader import BatchReader
 from . import html
 from .histogram import Histogram
@@ -99,6 +99,19 @@ def listed(omitted: Mapping[str, str]) -> str:
     return ", ".join(shown) + (f" and {more} more" if more else "")
 
 
+def report_omitted(table: Table, how: str, stacklevel: int) -> None:
+    """Warns of omitted members of a table, or raises, unless its columns were chosen by name."""
+    if how not in ("warn", "error", "ignore"):
+        raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
+    request, omitted = table.request, table.omitted
+    if how == "ignore" or (how == "warn" and request.options.get("columns") is not None) or not omitted:
+        return
+    message = f"{listed(omitted)} (table {request.path} of {request.files[0].path})"
+    if how == "error":
+        raise InvalidInputError(f"not columns: {message}")
+    warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
+
+
 class Table:
     """A planned scan: columns, an optional condition and an optional limit. `File.table` makes one.
 
@@ -125,6 +138,11 @@ class Table:
         self._plan = request.plan()
 
     @property
+    def request(self) -> ScanRequest:
+        """What the scan was planned from: the files, the path and the options of `File.table`."""
+        return self._request
+
+    @property
     def schema(self) -> pa.Schema:
         """The columns and their types."""
         return pa.schema(self._plan)
@@ -133,17 +151,6 @@ class Table:
     def omitted(self) -> dict[str, str]:
         """The members of the group that are not columns, and why: `{"cell_type": "is a group"}`."""
         return dict(self._plan.omitted())
-
-    def _report_omitted(self, how: str, stacklevel: int) -> None:
-        """Warns of omitted members, or raises, unless the columns were chosen by name."""
-        if how not in ("warn", "error", "ignore"):
-            raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
-        if how == "ignore" or (how == "warn" and self._request.options.get("columns") is not None) or not self.omitted:
-            return
-        message = f"{listed(self.omitted)} (table {self._request.path} of {self._request.files[0].path})"
-        if how == "error":
-            raise InvalidInputError(f"not columns: {message}")
-        warnings.warn(f"not columns: {message}; Table.omitted lists them, omitted='ignore' silences this", OmittedColumnsWarning, stacklevel + 1)
 
     def batches(self) -> BatchReader:
         """Reads the rows batch by batch, in a loop or as an Arrow stream.
@@ -397,7 +404,7 @@ class Table:
             return [Split(data, schema, None, options) for data in self._plan.split(count, target_bytes)]
         if order != "targets":
             raise InvalidInputError(f"order is {order!r}: give 'rows' or 'targets'")
-        placed = self._plan.split_placed(count, target_bytes, None if layout is None else layout._native)
+        placed = self._plan.split_placed(count, target_bytes, native_layout(layout))
         return [Split(data, schema, dict(targets), options) for data, targets in placed]
 
     def explain(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Reference(new_references.AnyReference):
     def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
         self._file, self._kind, self._raw, self._null = file, kind, raw, null
 
-    def _found(self) -> _native.Dereferenced | _Made | None:
+    def _found(self) -> Dereferenced | None:
         return self._file.dereference(self._kind, self._raw)
 
     def __bool__(self) -> bool:
@@ -53,6 +53,31 @@ class Reference(new_references.AnyReference):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} to {self.path}>" if self else f"<{type(self).__name__} to nothing>"
+
+
+def file_of(reference: Reference) -> _native.File:
+    """The file that a reference was read from, which is not always the one that it leads to."""
+    return reference._file
+
+
+def in_file(reference: Reference, file: _native.File) -> Reference:
+    """The same reference in another opening of its file."""
+    return reference._in(file)
+
+
+def stored_bytes(reference: Reference) -> bytes:
+    """A reference as its file stores it."""
+    return reference._raw
+
+
+def object_address(reference: Reference) -> bytes | None:
+    """The bytes of a reference that only has the address of an object; `None` of other references."""
+    return reference._raw if reference._kind == "object" else None
+
+
+def dereferenced(reference: Reference) -> Dereferenced | None:
+    """What a reference points at, as the core finds it; `None` of a null or dangling reference."""
+    return reference._found()
 
 
 class RegionReference(Reference):
@@ -103,6 +128,10 @@ class _Made(NamedTuple):
     path: str
     selection: RegionSelection
     attribute: str | None
+
+
+#: What a reference points at, as the core finds it, or as it was made here.
+Dereferenced: TypeAlias = "_native.Dereferenced | _Made"
 
 
 class MadeRegionReference(RegionReference):

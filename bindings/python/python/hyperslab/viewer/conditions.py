@@ -47,7 +47,7 @@ def matching_rows(file: File, group: str, rows_of: str | None, where: str | None
     if not 0 <= limit <= MAX_ROWS:
         raise Refused(422, f"rows is {limit}: give 0 to {MAX_ROWS}")
     asked = query(file, exactly(group), where or None, rows=rows_of)
-    names = list(columns or dict.fromkeys(("_row", *asked._native.names())))
+    names = list(columns or dict.fromkeys(("_row", *asked.names)))
     bounds = asked.bounds()
     count, is_exact = (bounds.lower, True) if bounds.lower == bounds.upper else _count(asked, watch)
     table = _first(asked, names, limit, watch)

@@ -75,7 +75,7 @@ def _from_index(file: File, dataset: Dataset, bins: int, ends: tuple[float, floa
     try:
         asked = query(file, exactly(parent or "/"), rows=name)
         asked.histogram_bounds(name, 1, (0.0, 1.0))  # refused if there is no index: then finding the ends would read everything
-        found = ends or asked._finite(name)
+        found = ends or asked.finite_minmax(name)
         if found is None:
             return None
         low, high = (float(end) for end in found)

@@ -16,6 +16,7 @@ from ..base.type_aliases import Elements
 from ..files.file import File
 from ..files.model_view import ModelView
 from ..models import mpas, nexus, ugrid
+from ..models.nexus_signal import Signal
 from ..objects import plot
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of, place
@@ -145,7 +146,7 @@ def _none(file: File, model: ModelView) -> list[Choice]:
 class _Watched:
     """A dataset that stops a drawing whose time is over between two reads."""
 
-    def __init__(self, dataset: Dataset | nexus._Signal, watch: Watch) -> None:
+    def __init__(self, dataset: Dataset | Signal, watch: Watch) -> None:
         self._dataset, self._watch = dataset, watch
 
     def __getattr__(self, name: str) -> Any:
@@ -348,7 +349,7 @@ def _signals(file: File, model: ModelView) -> list[Choice]:
 
 def _draw_signal(file: File, model: ModelView, name: str, index: tuple[int, ...], axes: Axes, watch: Watch) -> None:
     view = nexus.open(file)
-    signal = nexus._Signal(view.signal(name), view.axes(name))
+    signal = Signal(view.signal(name), view.axes(name))
     plot.plot(_Watched(signal, watch), index=index, ax=axes)
 
 

@@ -13,6 +13,7 @@ from ..base.inside import path_inside
 from ..base.stamps import Stamp, stamp_of
 from ..files import file as files
 from ..files.file import File
+from ..objects.native_objects import native_of
 from ..sources.addresses import has_magic, is_address, matching
 from ..sources.folders import files_below, is_container, is_hdf5
 from ..sources.sessions import session
@@ -166,7 +167,7 @@ class _Opened:
     def plain(self) -> h5py.File:
         with self._lock:
             if self._plain is None:
-                self._plain = h5py.File(self._open("hdf5").files[0]._file)
+                self._plain = h5py.File(native_of(self._open("hdf5").files[0])[0])
             return self._plain
 
     def decoded(self) -> File:

@@ -74,6 +74,11 @@ class Task(Group):
         super().__init__(self._tasking, self._tasking.file.root, "/")
         self.number, self._plan = number, plan
 
+    @property
+    def plan(self) -> WritePlan:
+        """The plan that it is a task of."""
+        return self._plan
+
     def dataset(self, path: str) -> Dataset:
         """A dataset of the plan, or one that this task created.
 

@@ -248,7 +248,7 @@ def _appended_columns(file: File, writer: AnyWriter, group: str, columns: list[_
         raise InvalidInputError(f"column {name!r} is in {where}: tables are appended with the same columns")
     datasets = [_existing(file, f"{path.rstrip('/')}/{column.name}") for column in columns]
     for column, dataset in zip(columns, datasets, strict=True):
-        _check_column(column, dataset._about["datatype"], _meanings(file, dataset.name))
+        _check_column(column, dataset.datatype, _meanings(file, dataset.name))
         if len(dataset.shape) != 1 or dataset.shape != datasets[0].shape:
             raise InvalidInputError(
                 f"column {column.name!r} in the file has shape {dataset.shape}, column {columns[0].name!r} {datasets[0].shape}: these are not columns of one table"
@@ -259,7 +259,7 @@ def _appended_columns(file: File, writer: AnyWriter, group: str, columns: list[_
 def _appended_records(file: File, path: str, columns: list[_Column]) -> Write:
     """Adds rows to the compound dataset that a file has."""
     dataset = _existing(file, path)
-    datatype = dataset._about["datatype"]
+    datatype = dataset.datatype
     members = {name: member for name, _, member in datatype.fields} if datatype.class_name == "compound" else {}
     for name in [
         *(column.name for column in columns if column.name not in members),

@@ -18,6 +18,7 @@ from ..joining.how import How
 from ..joining.matching import Joined
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.native_objects import native_of, object_at
 from .array import converted
 from .attributes import read_attributes
 from .concatenated import ConcatenatedArray, StackedArray
@@ -62,7 +63,7 @@ class FilesStore(AbstractDataStore):
         joined = Joined(files.paths, self._opened(how.leaves_out), how, self._contents)
         # The store is pickled: it keeps what was found, and no open file.
         self._series = {path.rpartition("/")[2]: series for path, series in joined.series.items()}
-        self._datatypes = {path.rpartition("/")[2]: joined.objects[path]._about["datatype"] for path in joined.series}
+        self._datatypes = {path.rpartition("/")[2]: found.datatype for path in joined.series if isinstance(found := joined.objects[path], Dataset)}
         self._differing_times = {path.rpartition("/")[2] for path in joined.recounted}
         #: The positions of the files that fit.
         self.taken, self._left_out = joined.taken, joined.left_out
@@ -111,9 +112,9 @@ class FilesStore(AbstractDataStore):
 
     def _contents(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
         """The group of a file, and its variables."""
-        names = HyperslabStore(OneOf([OpenedFile(file._file, None)], 0), self._group, file.filename, self._drop).get_variables()
+        names = HyperslabStore(OneOf([OpenedFile(native_of(file)[0], None)], 0), self._group, file.filename, self._drop).get_variables()
         for path in (self._group, *map(self._path, names)):
-            found = file._object(*file._file.find(path), path)
+            found = object_at(file, path)
             assert isinstance(found, (Group, Dataset))
             yield path, found
 
@@ -138,7 +139,7 @@ class FilesStore(AbstractDataStore):
         for index in range(len(self.taken)):
             dataset = self.dataset(name, index)
             attributes = read_attributes(dataset.attrs)
-            values = converted(np.asarray(dataset[...]), dataset._about["datatype"], variable.dtype)
+            values = converted(np.asarray(dataset[...]), dataset.datatype, variable.dtype)
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
         concat: Callable[[list[Variable], str], Variable] = Variable.concat
         whole = concat(parts, self._concat_dim)

@@ -13,6 +13,7 @@ from xarray.core import indexing
 from .. import _native
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue
 from ..dtypes import is_plain
+from ..objects.native_objects import reader_of
 from .array import Along, HyperslabArray, Key, Store, forward_key
 
 #: Attributes that unpacking follows.
@@ -52,7 +53,7 @@ class UnpackedArray(HyperslabArray):
 
     def _selected(self, key: Key) -> AnyArray:
         forward, turn = forward_key(key, self.shape)
-        reader = self._store.opened().dataset(self._path)._reader
+        reader = reader_of(self._store.opened().dataset(self._path))
         shape = _shape_of(forward, self.shape)
         if reader is not None and shape:
             values = np.empty(shape, self.dtype)
