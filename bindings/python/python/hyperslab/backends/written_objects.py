@@ -60,7 +60,7 @@ class WrittenObjects:
         self.writer, self.path, self.user_block_bytes = writer, path, user_block_bytes
         #: Names of the dimensions of netCDF variables, by the numbers of their datasets.
         self.declared: dict[int, tuple[str, ...]] = {}
-        #: The path by which each object was found last.
+        #: The path of each object that was looked for, without links: a hard link to it may not depend on others.
         self._paths: dict[int, str] = {}
         #: Descriptions of objects by their numbers, until they change.
         self._described: dict[int, Description] = {}
@@ -82,7 +82,7 @@ class WrittenObjects:
         found = self.writer.look_up(path)
         if found is None:
             raise ObjectNotFoundError(f"there is no {path!r} in the file that is written", self.path, path)
-        self._paths[found.id] = path
+        self._paths[found.id] = found.path
         if found.kind == "group":
             self._keep(found.id, {"kind": "group", "refusal": None})
         return found
