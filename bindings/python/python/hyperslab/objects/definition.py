@@ -46,7 +46,7 @@ class Stated:
     times: AnyDtype | None
 
 
-def stated(shape: ShapeLike | None, dtype: Any, data: Any, *, as_times: bool = True) -> Stated:
+def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
     """What shape, dtype and values say of a dataset."""
     if isinstance(dtype, Datatype):
         dtype = DescribedType(dtype._about["datatype"])
@@ -60,7 +60,7 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any, *, as_times: bool = T
     kind = new_references.kind_of(data, dtype)
     if data is not None and kind is None and not isinstance(data, (str, bytes)):
         data = dtype_encoding.as_array(data, dtype)
-    time = times.stored_dtype(getattr(data, "dtype", None) if dtype is None else dtype) if as_times else None
+    time = times.stored_dtype(getattr(data, "dtype", None) if dtype is None else dtype)
     if time is not None:
         dtype, data = "i8", None if data is None else times.counts(data, time)
     if data is None and dtype is None and kind is None:
@@ -157,9 +157,9 @@ class Asked:
     scaleoffset: int | bool | None
     fill_time: str | None
 
-    def stated(self, *, as_times: bool = True) -> Stated:
+    def stated(self) -> Stated:
         """What shape, dtype and values say."""
-        return stated(self.shape, self.dtype, self.data, as_times=as_times)
+        return stated(self.shape, self.dtype, self.data)
 
     def storage(self, stated: Stated) -> Storage:
         """How the dataset is stored."""
