@@ -18,4 +18,7 @@ def path_text(path: object) -> str:
 
 def normal(path: str) -> str:
     """An absolute path without empty parts and dots."""
+    # Almost every path is like this already, and each look-up comes here.
+    if path[0] == "/" and path[-1] != "/" and "//" not in path and "/." not in path:
+        return path
     return "/" + "/".join(part for part in path.split("/") if part not in ("", "."))
