@@ -170,7 +170,7 @@ def main() -> None:
     for wheel in folder.glob("*.whl"):
         wheel.unlink()
     tree = tree_for(version, folder)
-    command = ["bash", ROOT / "testing/quietly.sh", f"Compiling the wheel for {python.name}"]
+    command = ["bash", ROOT / "packaging/quietly.sh", f"Compiling the wheel for {python.name}"]
     build_wheel = [maturin, "build", "--release", "--locked", "--strip", "--interpreter", python, "--out", folder]
     if subprocess.run([*command, *build_wheel], cwd=tree).returncode:
         raise SystemExit(1)

@@ -1,9 +1,7 @@
-"""Makes `compare` importable for the tests beside it, loads filters in the one order that works, and fills
+"""Loads filters in the one order that works, chooses the parameters of sampled tests, and fills
 memory that reads are about to write with garbage, so that what they leave out is found."""
 
 import os
-import pathlib
-import sys
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -21,29 +19,16 @@ import hdf5plugin  # noqa: F401
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: long; `make test-slow` runs it, and `make test` does not")
-    config.addinivalue_line("markers", "sampled(n): long with all of its parameters; `make test` runs about one in n of them, and `make test-slow` the others")
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what takes long, or with HYPERSLAB_TESTS=slow what does not. HYPERSLAB_TESTS=all, and tests that are named one by one, leave out nothing."""
-    wanted = os.environ.get("HYPERSLAB_TESTS", "quick")
-    if wanted == "all" or any("::" in argument for argument in config.args) or config.getoption("keyword"):
-        return
-    parts: dict[bool, list[pytest.Item]] = {True: [], False: []}
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks all but about one in n parameters of a test that is `sampled(n)` as slow: always the same ones, spread over the parameters."""
     seen: set[str] = set()
     for item in items:
         function, sampled = item.nodeid.split("[")[0], item.get_closest_marker("sampled")
-        # The same ones each time, in no step with the order of the parameters.
-        left_out = sampled is not None and function in seen and zlib.crc32(item.nodeid.encode()) % sampled.args[0] != 0
-        parts[left_out or item.get_closest_marker("slow") is not None].append(item)
+        if sampled is not None and function in seen and zlib.crc32(item.name.encode()) % sampled.args[0] != 0:
+            item.add_marker(pytest.mark.slow)
         seen.add(function)
-    config.hook.pytest_deselected(items=parts[wanted != "slow"])
-    items[:] = parts[wanted == "slow"]
 
 
 #: What is larger is left alone.

@@ -19,7 +19,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing" / "lib"))
 
 from run import serve
 

@@ -21,7 +21,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing" / "lib"))
 
 #: The folders of chunk indexes without values and with small ones, which `main` makes.
 INDEXES: list[str] = []

@@ -18,7 +18,7 @@ from typing import Any
 import hyperslab as hs
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing" / "lib"))
 
 ADDRESS = "s3://bucket/out.h5"
 COLUMNS = 1024

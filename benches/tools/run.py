@@ -21,7 +21,7 @@ import hdf5plugin
 import hyperslab as hs
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing" / "lib"))
 from dump_tools import program
 
 SHAPE, CHUNK, OTHER_CHUNK = (200, 400, 400), (20, 100, 100), (200, 50, 50)

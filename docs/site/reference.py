@@ -1,4 +1,4 @@
-"""Pages of the reference that are made of the code: `python docs/site/reference.py` writes them, and testing/test_reference.py compares.
+"""Pages of the reference that are made of the code: `python docs/site/reference.py` writes them, and testing/repo/test_reference.py compares.
 
 Kinds of errors come from the classes, options of `hs.open` and `File.table` from their docstrings, environment variables and exit statuses from
 the manual, and the variables that other parts read from the list below, which the test holds against the sources.

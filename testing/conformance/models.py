@@ -35,7 +35,7 @@ import pymatreader
 import signature
 import tables
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 from test_models_matlab import normal
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
 from typing import Any
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
 import compare
 import h5py  # before netCDF4, which points HDF5 at the filters of its own library

@@ -20,7 +20,7 @@ import h5py
 import numpy as np
 import signature
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 
 GATHERED = pathlib.Path.home() / ".cache" / "hyperslab" / "conformance" / "files"
 MAX_OBJECTS, MAX_ELEMENTS, MAX_NAME, SECONDS = 150, 100_000, 4000, 60

@@ -14,9 +14,6 @@ import time
 import h5py
 import hyperslab as hs
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-
 from test_editing_objects import KINDS, Room, content, differences
 
 #: Kills of each kind of file.

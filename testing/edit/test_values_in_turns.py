@@ -6,15 +6,12 @@ from __future__ import annotations
 import os
 import pathlib
 import random
-import sys
 from typing import Any
 
 import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 #: Turns of both in each test.
 ROUNDS = int(os.environ.get("EDITING_ROUNDS", "12"))

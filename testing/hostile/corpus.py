@@ -17,7 +17,7 @@ import hdf5plugin
 import netCDF4
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
 import library_calls as calls
 import standard_references as standard

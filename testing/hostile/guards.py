@@ -1,6 +1,6 @@
 """Takes out one guard of the readers at a time, and looks whether a test file or a generated one shows it.
 
-For each guard, a copy of the sources is changed and built, and reads the files of `testing/test_hostile_graphs.py` and generated
+For each guard, a copy of the sources is changed and built, and reads the files of `testing/hostile/test_hostile_graphs.py` and generated
 ones, each in a process with 1 GiB of address space and 5 seconds of processor time. A hang, an abort or too much memory shows that the
 guard is missing. If there is none, another outcome than with all guards does: another count of objects or errors. A guard that nothing
 misses is an error here: either the guard is not needed, or the files do not show what it is for. Guards of the Python package are taken
@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
 import blocks as b  # noqa: E402
 import graphs  # noqa: E402

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTING = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTING / "lib"), str(TESTING / "models")]
 
 import models
 

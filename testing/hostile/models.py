@@ -19,7 +19,8 @@ import h5py
 import numpy as np
 import tables
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+TESTING = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTING / "lib"), str(TESTING / "models")]
 
 import hexagons
 import test_models_anndata as anndata

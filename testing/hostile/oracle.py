@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from multiprocessing.connection import Connection
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
 
 #: What h5py gets: memory, time for a file, and files before its process is replaced.
 MEMORY_BYTES = 4 << 30

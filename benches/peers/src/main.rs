@@ -1,4 +1,4 @@
-//! Other Rust readers, asked as the other contestants are (see `benches/contestants/`).
+//! Other Rust readers, asked as the other contestants are (see `benches/reading/contestants/`).
 
 mod small;
 

@@ -1,4 +1,4 @@
-//! Small operations, as in `benches/contestants/small.py`: the file is open before, unless opening it is the operation.
+//! Small operations, as in `benches/reading/contestants/small.py`: the file is open before, unless opening it is the operation.
 
 use std::time::Instant;
 

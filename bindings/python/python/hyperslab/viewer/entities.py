@@ -1,6 +1,6 @@
 """Entities: groups, datasets, datatypes and links as h5grove describes them.
 
-The form is h5grove's (version 4), so that H5Web and jupyterlab-h5web read it; `testing/viewer` compares both."""
+The form is h5grove's (version 4), so that H5Web and jupyterlab-h5web read it; `testing/suites/viewer` compares both."""
 
 from __future__ import annotations
 

@@ -1,0 +1,2 @@
+export ICECHUNK_LOG=error
+arguments=(--folder "$folder")

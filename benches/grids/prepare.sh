@@ -1,0 +1,2 @@
+environment=$VENVS/grids
+packaging/environment.sh "$environment" testing/suites/grids/requirements.lock

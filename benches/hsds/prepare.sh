@@ -1,0 +1,1 @@
+arguments=("$PWD/.venv/bin/python" "$folder")

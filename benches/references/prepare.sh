@@ -1,0 +1,3 @@
+environment=$VENVS/virtualizarr
+packaging/environment.sh "$environment" testing/suites/virtualizarr/requirements.lock
+arguments=(--folder "$folder")

@@ -1,0 +1,2 @@
+make --no-print-directory dump-tools
+arguments=(--folder "$folder")

@@ -1,0 +1,2 @@
+prepared
+options="-W ignore"

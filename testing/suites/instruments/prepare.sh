@@ -1,0 +1,3 @@
+locks+=("$suite"/without_dependencies.lock)
+prepared
+options="-W ignore"
