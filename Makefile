@@ -19,7 +19,7 @@ CRATES         := -p hyperslab $(addprefix -p hyperslab-,array storage formats c
 PACKAGED       := $(CRATES) -p hyperslab-edit
 PYTEST         := $(BIN)/python -m pytest -q -p no:cacheprovider
 
-# Whatever is named without a folder is a command, not a file.
+# Names without a folder are commands, not files.
 .PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
 
 help:
@@ -80,8 +80,7 @@ test-%: setup ## a suite of testing/suites with an environment of its own, such 
 
 test-spark: test-spark-4 test-spark-3 ## every feature once on Spark 4 and 3.5, in local mode and over processes
 
-test-spark-whole:
-	HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark
+test-spark-whole:; HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark
 
 test-spark-%: jar setup
 	@testing/suites/run.sh spark spark$*
@@ -91,7 +90,7 @@ test-hadoop: test-hadoop-4 test-hadoop-3
 test-hadoop-%: jar setup
 	@testing/suites/run.sh hadoop spark$*
 
-# With netCDF4, PyTables and pandas in turns, and files of the conformance corpus if they are there. ROUNDS=100 KILLS=200 FILES=200.
+# In turns with netCDF4, PyTables and pandas. ROUNDS=100 KILLS=200 FILES=200.
 test-edit: setup
 	cargo test --release --locked -p hyperslab-edit
 	EDITING_ROUNDS=$(or $(ROUNDS),100) EDITING_KILLS=$(or $(KILLS),200) EDITING_FILES=$(or $(FILES),200) $(PYTEST) -n auto testing/edit testing/cli/test_cli_edit.py
@@ -271,7 +270,6 @@ wheel: $(VENV)/.maturin pages-for-wheel ## a wheel for CPython 3.10 and newer, i
 test-wheel: wheel
 	@bash packaging/test_wheel.sh build/wheel
 
-# The crates as `cargo publish` would send them, in build/crates.
 crates:
 	cargo package --locked --no-verify --allow-dirty --quiet --target-dir $(CARGO_TARGET_DIR)/package $(PACKAGED)
 	@rm -rf build/crates && mkdir -p build/crates
@@ -341,7 +339,7 @@ check-free-threaded:
 test-free-threaded: $(VENV)/.requirements
 	@bash packaging/test_free_threaded.sh build/free-threaded
 
-# The recipe renders, agrees with the wheel, and makes a package that passes its tests; stand-ins replace what conda's channels would give.
+# Stand-ins replace what conda's channels would give.
 check-conda: wheel
 	@packaging/environment.sh $(VENVS)/conda packaging/conda.lock
 	@rm -rf build/conda

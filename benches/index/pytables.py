@@ -1,4 +1,4 @@
-"""`make bench-pytables`: rows of a PyTables table by a condition, by PyTables and by us, with an index and without.
+"""`make bench-index PROGRAM=pytables`: rows of a PyTables table by a condition, by PyTables and by us, with an index and without.
 
 Both ask the same table, each in its own copy of the file: PyTables with `read_where` (numexpr; its index is completely sorted,
 `create_csindex`), which returns numpy records, and we with `table(…, where).to_arrow()`, which returns an Arrow table of all members. Before

@@ -1,6 +1,6 @@
 """One column of all steps of an H5Part file, next to plain reads of the same bytes and to h5py.
 
-    make bench-h5part ARGUMENTS="--steps 100 --particles 1000000 --rounds 7"
+    make bench-models PROGRAM=h5part ARGUMENTS="--steps 100 --particles 1000000 --rounds 7"
 
 Each round runs every contestant once, in turn; the table has the medians. The file stays in the page cache, so that the limit is
 memory and not the disk: plain reads copy the column's bytes from their places in the file into one array."""

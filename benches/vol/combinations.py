@@ -1,5 +1,5 @@
 """Every kind of selection in the file with every kind in memory, through native HDF5 and through the connector, in turns:
-`make bench-vol-combinations`.
+`make bench-vol PROGRAM=combinations`.
 
 Each turn is a process with native HDF5 and one with the connector, with the HDF5 library of h5py's wheel. Each moves a quarter of a million of
 two million doubles, in each combination, and compares them with numpy. The table gives the medians, their spread, and native time divided

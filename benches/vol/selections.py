@@ -1,4 +1,4 @@
-"""Selections, small datasets and appends through native HDF5 and through the connector, in turns: `make bench-vol-selections`.
+"""Selections, small datasets and appends through native HDF5 and through the connector, in turns: `make bench-vol PROGRAM=selections`.
 
 Each turn runs every row once natively, once through the connector into a folder and once into one file, each in a process of its own,
 with the HDF5 library of h5py's wheel. The table gives the medians in seconds (in brackets the quartiles), native time divided by the

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import h5py
 import numpy as np
 
-TESTING = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTING / "lib"), str(TESTING / "models")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 import models
 

@@ -19,8 +19,8 @@ import h5py
 import numpy as np
 import tables
 
-TESTING = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTING / "lib"), str(TESTING / "models")]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "models"))
 
 import hexagons
 import test_models_anndata as anndata

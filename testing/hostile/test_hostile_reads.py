@@ -6,7 +6,6 @@ import os
 import pathlib
 import resource
 import struct
-import sys
 import time
 from collections.abc import Callable
 from typing import Any

@@ -11,8 +11,8 @@ import subprocess
 import sys
 import time
 
-import files  # noqa: E402
-import graphs  # noqa: E402
+import files
+import graphs
 import h5py
 import hyperslab as hs
 import numpy as np

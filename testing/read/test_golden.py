@@ -7,7 +7,6 @@ import fcntl
 import json
 import pathlib
 import shutil
-import sys
 
 import h5py
 import hyperslab as hs

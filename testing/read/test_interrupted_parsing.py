@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 import signal
 import struct
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

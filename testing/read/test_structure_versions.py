@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 import re
-import sys
 
 import h5py
 import hyperslab as hs
