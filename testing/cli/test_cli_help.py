@@ -29,7 +29,7 @@ INSTALLED = pathlib.Path(sys.executable).parent / "hyperslab"
 COMMAND = INSTALLED
 PAGES = manual.pages()
 #: Examples that measure for minutes or serve until they are stopped, need what is not here, or change the user's home.
-NOT_RUN = ("hyperslab tune ", "hyperslab view ", "hyperslab serve ", "hyperslab man | man", "hyperslab man >", "hyperslab index --chunks s3:", "spark-submit ")
+NOT_RUN = ("hyperslab tune ", "hyperslab view ", "hyperslab serve ", "hyperslab man | man", "hyperslab man >", "hyperslab chunk-index s3:", "spark-submit ")
 
 
 @pytest.fixture(scope="module", autouse=True)

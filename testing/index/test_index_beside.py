@@ -123,7 +123,7 @@ def test_the_command_line_puts_an_index_beside_a_file(server, remote):
     server.objects.pop("bucket/run/x.h5.chunks", None)
     arguments = [f"--storage-option={name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
     command = [sys.executable, "-m", "hyperslab", *arguments]
-    run = subprocess.run([*command, "index", "--chunks", "--out", "beside", address], capture_output=True, text=True, check=True)
+    run = subprocess.run([*command, "chunk-index", "--out", "beside", address], capture_output=True, text=True, check=True)
     assert f"wrote {address}.chunks" in run.stdout and "bucket/run/x.h5.chunks" in server.objects
     run = subprocess.run([*command, "--storage-option=chunk_index=beside", "ls", address], capture_output=True, text=True, check=True)
     assert "late" in run.stdout

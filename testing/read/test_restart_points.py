@@ -332,7 +332,7 @@ def test_what_cannot_be_is_refused(sample, tmp_path):
         hs.indexes.chunk_index(sample, "s3://bucket/x.chunks", restart_points=INTERVAL)
     with pytest.raises(hs.UnsupportedError, match="name a local file"):
         hs.open(sample, storage_options={"chunk_index": "s3://bucket/x.chunks"})
-    command = [sys.executable, "-m", "hyperslab", "index", "--chunks", "--restart-points"]
+    command = [sys.executable, "-m", "hyperslab", "chunk-index", "--restart-points"]
     run = subprocess.run([*command, "64KiB", str(sample), "--out", str(tmp_path), "--json"], capture_output=True, text=True, check=True)
     assert json.loads(run.stdout)["restart_points"] > 100
     run = subprocess.run([*command, "many", str(sample)], capture_output=True, text=True)

@@ -91,7 +91,7 @@ def test_the_cache_folder_is_asked_by_itself(server, sample, tmp_path, monkeypat
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
     address, options = remote(server, sample)
     arguments = [f"--storage-option={name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in options.items()]
-    run = subprocess.run([sys.executable, "-m", "hyperslab", *arguments, "index", "--chunks", address, "--json"], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-m", "hyperslab", *arguments, "chunk-index", address, "--json"], capture_output=True, text=True, check=True)
     made = pathlib.Path(json.loads(run.stdout)["path"])
     assert made.parent == tmp_path / "caches" / "hyperslab" / "chunks"
     assert stat.S_IMODE(made.stat().st_mode) == 0o600 and stat.S_IMODE(made.parent.stat().st_mode) == 0o700

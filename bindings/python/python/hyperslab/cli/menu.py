@@ -40,6 +40,7 @@ SECTIONS = {
         "merge": Entry("many", "Make one file of many."),
         "catalog": Entry("catalog", "Write what many files hold as a table."),
         "references": Entry("references", "Write where the chunks of a file lie."),
+        "chunk-index": Entry("storage", "Keep a remote file's metadata here."),
     },
     "Change": {
         "attr": Entry("edit", "List, set or remove attributes."),

@@ -178,8 +178,6 @@ def _bytes_of(given: str) -> int:
     "hyperslab index profiles.nc /theta /salinity",
     "hyperslab index profiles.nc '/t*' --level Z --plan",
     "hyperslab index flow.h5 --box /u,/wind",
-    "hyperslab index --chunks s3://bucket/run.h5",
-    "hyperslab index --chunks --restart-points 1MiB --out beside profiles.nc",
 )
 def index(
     file: FileName,
@@ -196,55 +194,12 @@ def index(
     embedded: Annotated[bool, typer.Option("--embedded", help="Append the index to each HDF5 file itself.")] = False,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Build valid indexes again, too.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would be built.")] = False,
-    chunks: Annotated[bool, typer.Option("--chunks", help="Instead, keep the metadata of a remote file here, so that it opens without a request.")] = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="PATH", help="With --chunks: a file, folder or address instead of the cache folder, or 'beside' the remote file."),
-    ] = None,
-    inline_threshold: Annotated[
-        int | None, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="With --chunks: keep the values of datasets of at most BYTES, too.")
-    ] = None,
-    restart_points: Annotated[
-        str | None,
-        typer.Option(
-            "--restart-points",
-            metavar="BYTES",
-            help="With --chunks: record restart points in large gzip chunks, one for every BYTES of output, for example 1MiB.",
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Build value indexes next to the files, or bring them up to date; queries use them automatically."""
-    if chunks:
-        if datasets or box or level or raw or together or embedded or rebuild or plan:
-            raise typer.BadParameter("--chunks takes an address, --out, --inline-threshold, --restart-points and --json only")
-        interval = None if restart_points is None else _bytes_of(restart_points)
-        with careful(), waiting("reading metadata" if interval is None else "reading chunks"):
-            made = hs.indexes.chunk_index(
-                file,
-                out,
-                inline_threshold=inline_threshold or 0,
-                restart_points=interval,
-                threads=OPEN.get("threads"),
-                storage_options=OPEN.get("storage_options"),
-            )
-        if as_json:
-            print(json.dumps(made._asdict()))
-        else:
-            damaged = f"; {made.unreadable:,} of them cannot be read" if made.unreadable else ""
-            metadata = f", the metadata of {made.objects:,} objects" if made.metadata_bytes else ""
-            points = "" if interval is None else f", {made.restart_points:,} restart points of {made.restart_chunks:,} chunks"
-            print(f"wrote {made.path}: {made.bytes:,} bytes{metadata}{points}{damaged}")
-        return
-    if restart_points is not None:
-        raise typer.BadParameter("--restart-points is for --chunks")
-    if out is not None:
-        raise typer.BadParameter("--out is for --chunks")
-    if inline_threshold is not None:
-        raise typer.BadParameter("--inline-threshold is for --chunks")
     wanted: list[str | tuple[str, ...]] = [*(datasets or ()), *(tuple(paths.split(",")) for paths in box or ())]
     if not wanted:
-        raise typer.BadParameter("name the datasets to index, or give --box or --chunks")
+        raise typer.BadParameter("name the datasets to index, or give --box")
     if embedded and not plan:
         with careful(), waiting("indexing"):
             planned = hs.index(
@@ -259,6 +214,41 @@ def index(
         print(json.dumps([entry._asdict() for entry in planned.datasets]))
     else:
         print(planned.explain())
+
+
+@command("hyperslab chunk-index s3://bucket/run.h5", "hyperslab chunk-index --restart-points 1MiB --out beside profiles.nc", name="chunk-index")
+def chunk_index(
+    file: FileName,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="PATH", help="A file, folder or address instead of the cache folder, or 'beside' the remote file.")
+    ] = None,
+    inline_threshold: Annotated[
+        int, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="Keep the values of datasets of at most BYTES, too.")
+    ] = 0,
+    restart_points: Annotated[
+        str | None,
+        typer.Option("--restart-points", metavar="BYTES", help="Record restart points in large gzip chunks, one for every BYTES of output, such as 1MiB."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the metadata of a remote file here, so that it opens without a request."""
+    interval = None if restart_points is None else _bytes_of(restart_points)
+    with careful(), waiting("reading metadata" if interval is None else "reading chunks"):
+        made = hs.indexes.chunk_index(
+            file,
+            out,
+            inline_threshold=inline_threshold,
+            restart_points=interval,
+            threads=OPEN.get("threads"),
+            storage_options=OPEN.get("storage_options"),
+        )
+    if as_json:
+        print(json.dumps(made._asdict()))
+        return
+    damaged = f"; {made.unreadable:,} of them cannot be read" if made.unreadable else ""
+    metadata = f", the metadata of {made.objects:,} objects" if made.metadata_bytes else ""
+    points = "" if interval is None else f", {made.restart_points:,} restart points of {made.restart_chunks:,} chunks"
+    print(f"wrote {made.path}: {made.bytes:,} bytes{metadata}{points}{damaged}")
 
 
 @command("spark-submit --jars $(hyperslab spark-jar) job.py", name="spark-jar")
