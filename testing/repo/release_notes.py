@@ -1,4 +1,4 @@
-"""Prints the section of a version in a changelog: `release_notes.py CHANGELOG.md 1.2.0`. A version without one has `Unreleased`."""
+"""Prints the section of a version in a changelog: `release_notes.py CHANGELOG.md 1.2.0`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import sys
 def section(changelog: str, version: str) -> str:
     """The text under the version's heading, up to the next heading of that level."""
     sections = {re.split(r"[\s\]]", heading.lstrip("["))[0]: text for heading, text in re.findall(r"^## (.+)\n((?:(?!## ).*\n?)*)", changelog, re.MULTILINE)}
-    found = sections.get(version, sections.get("Unreleased", "")).strip()
+    found = sections.get(version, "").strip()
     if not found:
-        raise SystemExit(f"the changelog has no section {version} and none that is called Unreleased")
+        raise SystemExit(f"the changelog has no section {version}: run `towncrier build --version {version}` first")
     return f"# Hyperslab {version}\n\n{found}\n"
 
 
