@@ -443,7 +443,7 @@ demo-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark on the 
 	$(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python examples/spark_demo.py
 
 bench-spark: $(SPARK_JAR) $(SPARK_VENVS)/spark4/.installed setup ## Spark against Parquet, h5py and a plain read (minutes)
-	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py --folder $(HOME)/.cache/hyperslab/bench/spark --page
+	cd testing/spark && $(WITH_JAR) $(SPARK_VENVS)/spark4/bin/python bench.py --folder $(HOME)/.cache/hyperslab/bench/spark --json $(abspath benches/results/spark.json)
 
 # The connector: found by HDF5_PLUGIN_PATH. Tests take the build without optimisation.
 vol: ## the HDF5 VOL connector
@@ -596,7 +596,7 @@ guards: $(VENV)/.requirements ## takes out one check of the readers at a time: g
 # PARTS=build,fastbit,answers,queries,steps,gzip,spark measures some; what was measured is kept, and printed each time.
 # Spark is measured where `make test-spark-4` has been.
 bench-index: setup ## value indexes: build, size, answers, beside FastBit and in Spark (twenty minutes)
-	HYPERSLAB_SPARK_PYTHON=$(SPARK_VENVS)/spark4/bin/python HYPERSLAB_SPARK_JAR=$(SPARK_JAR) $(BIN)/python benches/index/run.py $(if $(PARTS),--parts $(PARTS))
+	HYPERSLAB_SPARK_PYTHON=$(SPARK_VENVS)/spark4/bin/python HYPERSLAB_SPARK_JAR=$(SPARK_JAR) $(BIN)/python benches/index/run.py --json benches/results/index.json $(if $(PARTS),--parts $(PARTS))
 
 bench-pytables: setup ## rows of a PyTables table by a condition, by PyTables and by us; ARGUMENTS="--rows 4000000 --rounds 9"
 	$(BIN)/python -W ignore benches/index/pytables.py --folder $(HOME)/.cache/hyperslab/bench/pytables $(ARGUMENTS)
@@ -609,13 +609,13 @@ bench-filters: setup ## how fast each filter is undone, beside h5py with hdf5plu
 bench-tools: setup dump-tools ## hyperslab diff and repack beside h5diff and h5repack; ARGUMENTS="--scale 4 --rounds 5"
 	PYTHONPATH=$(abspath bindings/python/python) $(BIN)/python benches/tools/run.py --folder $(HOME)/.cache/hyperslab/bench/tools $(ARGUMENTS)
 
-bench-edit: setup ## edits of existing files beside h5py with fsync, into docs/benchmarks-edit.md; ARGUMENTS="--rounds 5 --only appends"
-	$(BIN)/python benches/edit/run.py --folder $(HOME)/.cache/hyperslab/bench/edit --page docs/benchmarks-edit.md $(ARGUMENTS)
+bench-edit: setup ## edits of existing files next to h5py with fsync; ARGUMENTS="--rounds 5 --only appends"
+	$(BIN)/python benches/edit/run.py --folder $(HOME)/.cache/hyperslab/bench/edit --json benches/results/edit.json $(ARGUMENTS)
 
 bench-recover: setup dump-tools ## what hs.recover saves of COUNT=600 files of the conformance corpus that are cut and overwritten, beside h5py and h5clear
 	$(BIN)/python testing/recover/measure.py --seeds 1 --corpus $(HOME)/.cache/hyperslab/conformance/files --count $(or $(COUNT),600) $(ARGUMENTS)
 
-bench-advise: setup ## predicted and measured gains of advice, into docs/advise.md (minutes)
+bench-advise: setup ## predicted and measured gains of advice (minutes)
 	$(BIN)/python benches/advise/run.py $(ARGUMENTS)
 
 XARRAY_BENCH_VENV := $(HOME)/.cache/hyperslab/venvs/xarray-bench
@@ -664,11 +664,11 @@ $(XARRAY_SQL): benches/contestants/xarray-sql.lock
 	$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where --again"
+bench: setup $(BENCH_JARS) $(XARRAY_SQL) ## all benchmarks into one table; GROUPS="main filters", ARGUMENTS="--only where"
 	cargo build --release --locked -p hyperslab-bench
 	cargo build --release --locked --manifest-path benches/limit/Cargo.toml
 	cargo build --release --locked --manifest-path benches/peers/Cargo.toml
-	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json $(HOME)/.cache/hyperslab/bench/results.json $(ARGUMENTS)
+	$(BIN)/python benches/run.py $(GROUPS) --repeats $(or $(REPEATS),7) --json benches/results/read.json $(ARGUMENTS)
 
 bench-instructions: $(VENV)/.requirements ## instructions of five small cases, by valgrind; ARGUMENTS=--record keeps them
 	@command -v valgrind >/dev/null || { echo "valgrind is missing, so no instructions were counted: apt-get install valgrind"; exit 0; }; \
@@ -685,24 +685,24 @@ $(VPIC): benches/write/vpic.c benches/write/build-hdf5.sh $(MPI_VENV)/.installed
 	PATH="$(MPI_VENV)/bin:$$PATH" mpicc -O2 -D_GNU_SOURCE -I$(HDF5_PARALLEL)/installed/include $< -o $@ -L$(HDF5_PARALLEL)/installed/lib -lhdf5 -Wl,-rpath,$(HDF5_PARALLEL)/installed/lib
 
 bench-write: setup $(VPIC) ## parallel writing beside parallel HDF5, subfiling and h5py; then metadata operations
-	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/write.json $(ARGUMENTS)
-	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json $(HOME)/.cache/hyperslab/bench/metadata.json
+	$(BIN)/python benches/write/run.py --vpic $(VPIC) --mpi $(MPI_VENV) --json benches/results/write.json $(ARGUMENTS)
+	$(BIN)/python benches/write/metadata.py --vpic $(VPIC) --mpi $(MPI_VENV) --json benches/results/metadata.json
 
 # PROFILE is what `hyperslab tune` wrote. Both races take turns with the defaults.
 bench-profile: setup $(MPI_VENV)/.installed ## reading and writing with PROFILE=profile.json next to the defaults
-	$(BIN)/python benches/run.py $(or $(GROUPS),main selections tables) --again --repeats $(or $(REPEATS),7) --profile $(PROFILE) \
+	$(BIN)/python benches/run.py $(or $(GROUPS),main selections tables) --repeats $(or $(REPEATS),7) --profile $(PROFILE) \
 		--without h5py netCDF4 jhdf peers limit h5py-processes pyarrow xarray-sql
 	$(BIN)/python benches/write/profile.py $(PROFILE) $(or $(REPEATS),7) vpic large appends growing subfiles many --mpi $(MPI_VENV) --vpic none
 
-# ARGUMENTS="--rounds 1 --writers 2"; without --page nothing is written.
+# ARGUMENTS="--rounds 1 --writers 2".
 bench-collecting: setup $(MPI_VENV)/.installed ## small interleaved pieces: each writer apart, and collected by one of the node
-	$(BIN)/python benches/write/collecting.py --mpi $(MPI_VENV) --page $(ARGUMENTS)
+	$(BIN)/python benches/write/collecting.py --mpi $(MPI_VENV) --json benches/results/collecting.json $(ARGUMENTS)
 
-bench-write-page: ## the tables of the last bench-write into docs/benchmarks-write.md
-	$(PYTHON) benches/write/page.py docs/benchmarks-write.md --json $(HOME)/.cache/hyperslab/bench/write.json --metadata $(HOME)/.cache/hyperslab/bench/metadata.json
+bench-page: ## the tables of benches/results into docs/benchmarks.md, advise.md and writing.md
+	$(PYTHON) benches/document.py
 
 # Simulated, not measured: the papers' experiments. The tests compare what is quick of it with the page.
-simulate-papers: setup ## the papers' experiments simulated, tables and pictures into docs/simulation.md (minutes)
+simulate-papers: setup ## the papers' experiments simulated, tables into benches/simulate/results.md and pictures into docs/pictures (minutes)
 	$(BIN)/python benches/simulate/page.py
 
 simulate-fit: setup ## what the simulation's fitted parameters follow from (minutes); MACHINES=edison-scratch3 for some
@@ -710,7 +710,7 @@ simulate-fit: setup ## what the simulation's fitted parameters follow from (minu
 
 # TMPDIR must have room for 10^5 small files. ARGUMENTS="--most 0.1 --only splits" for a part.
 bench-scale: setup ## planning, splitting, locating and committing at scale, on metadata without data: slopes of time and memory
-	$(BIN)/python benches/scale.py $(ARGUMENTS)
+	$(BIN)/python benches/scale.py --json benches/results/scale.json $(ARGUMENTS)
 
 # Rust by rustfmt.toml, Python by pyproject.toml, Java by spark/pom.xml (where Maven is).
 PYTHON_FOLDERS := bindings/python testing benches examples docs packaging

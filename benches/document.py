@@ -1,108 +1,135 @@
-"""Writes `docs/benchmarks.md` from the figures of `make bench`."""
+"""Writes the tables of docs/benchmarks.md, docs/advise.md and docs/writing.md from benches/results/*.json.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the text around it is written by hand."""
 
 from __future__ import annotations
 
 import json
 import pathlib
-import sys
+import re
 from typing import Any
 
-HEAD = """# Benchmarks
-
-`make bench` makes its data (3 to 10 GB, kept outside of the clone), races all contestants and prints these tables;
-`python benches/document.py results.json` turns its figures into this page. `GROUPS="main"` takes a part,
-`REPEATS=7` says how often.
-
-How it is measured: every contestant is a process of its own that answers one request after the other. The rounds
-are interleaved, so that whatever else the machine does falls on all alike; the first round is for the page cache
-and is not counted. A figure is the median of the rounds with the quartiles beside it, a ratio the median of the
-ratios within a round. *Reused* memory is an output array that was touched before (`read_direct`, a kept buffer);
-*fresh* memory is new for every request. The **limit** is `benches/limit`: it knows from a side file where every
-chunk is, parses nothing, and does only what must be done: `pread` on two threads, libdeflate into known size,
-unshuffle with SSE2 straight into place. `ours` is the Python package, `ours (Rust)` the crate.
-
-None of this gates CI.
-"""
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+#: The contestant of ours that a peer is compared with, if it is not the first.
+PAIRED = {"h5py": "hyperslab, durable=False", "Parquet, snappy": "hyperslab, gzip and shuffle"}
+#: These say what is possible; they are not alternatives.
+BOUNDS = ("limit", "native read", "Spark's own loop", "no rows")
+#: Above the first ratio a peer is faster, less is noise; below the second it is so by little.
+FASTER, LITTLE = 1.05, 1.25
 
 
-def number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+def load(name: str) -> Any:
+    return json.loads((ROOT / "benches" / "results" / f"{name}.json").read_text())
 
 
-#: The group whose races are one table: each is a call of microseconds.
-SMALL = "small"
-PEERS = ("netCDF4", "pyfive", "hdf5-reader (Rust)")
+def races(name: str) -> dict[str, dict[str, float]]:
+    """For each race the result of each contestant."""
+    kept = load(name)
+    if name == "read":
+        return {race["race"]: {row["who"]: row["median"] for row in race["rows"]} for race in kept["races"]}
+    if name == "edit":
+        return {row[0]: {"ours": row[1], "h5py, fsync": row[3], "h5py": row[5]} for row in kept["tables"][0][2]}
+    if name == "index":
+        found: dict[str, dict[str, float]] = {}
+        for place, answers in kept["beside"].items():
+            dataset, _, selectivity = place.split()
+            for what, (theirs, ours) in answers.items():
+                both = found.setdefault(f"{what}, {dataset}, {float(selectivity):g}", {"ours": ours, "FastBit": theirs})
+                both["ours"] = min(both["ours"], ours)
+        return found
+    return {title: {row[0]: row[1] for row in rows} for title, _, rows in kept["tables"]}
 
 
-def small(races: list[dict[str, Any]]) -> list[str]:
-    """Small operations as one table."""
-    lines = [
-        "Microseconds an operation; each contestant opens the files afresh in each round. The ratio is that of h5py's time to ours. An empty",
-        "field: the contestant cannot do this. Peak memory is that of the whole process, with the libraries that it imports.\n",
-        "| work | ours | h5py | ratio | " + " | ".join(PEERS) + " | peak MiB: ours, h5py |",
-        "|---|--:|--:|--:|" + "--:|" * len(PEERS) + "--:|",
+def unit(name: str, race: str) -> str:
+    if name == "read":
+        return next(one["unit"] for one in load("read")["races"] if one["race"] == race)
+    return "ms" if name in ("edit", "index") else "s"
+
+
+def shown(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def lines(head: list[str], rows: list[list[Any]]) -> str:
+    cells = [head, *([shown(cell) for cell in row] for row in rows)]
+    bars = [f"| {' | '.join(row)} |" for row in cells]
+    rule = "".join("--:|" if re.fullmatch(r"[-+\d.,%×]*", cell) else "---|" for cell in cells[1])
+    return "\n".join([bars[0], f"|{rule}", *bars[1:]])
+
+
+def faster() -> str:
+    """Every race in which a peer is faster, with all peers that are; FastBit has a table of its own."""
+    rows: list[list[Any]] = []
+    little: list[str] = []
+    for name in ("read", "write", "edit", "spark"):
+        for race, results in races(name).items():
+            mine = sorted((who for who in results if "ours" in who or "hyperslab" in who), key=lambda who: "(Rust)" in who)
+            in_unit, found = unit(name, race), []
+            for who, theirs in results.items() if mine else ():
+                ours = results.get(PAIRED.get(who, ""), results[mine[0]])
+                ratio = ours / theirs if in_unit in ("s", "ms", "µs") else theirs / ours
+                if who not in mine and not who.startswith(BOUNDS) and ratio > FASTER:
+                    found.append((ratio, f"{shown(ours)} {in_unit}", f"{who} {shown(theirs)}"))
+            if found and max(found)[0] < LITTLE:
+                little.append(f"{race}, {found[0][1]} ({', '.join(text for *_, text in found)})")
+            elif found:
+                rows.append([race, found[0][1], ", ".join(f"{text} ({ratio:.2g} times)" for ratio, _, text in found)])
+    return lines(["work", "Hyperslab", "faster"], rows) + f"\n\nBy less than a quarter: {'; '.join(little)}."
+
+
+def compared(name: str, whos: list[str], only: str) -> str:
+    """A row for each race whose name matches `only`, a column for each contestant."""
+    rows = [
+        [f"{race}, {unit(name, race)}", *(results.get(who) for who in whos)]
+        for race, results in races(name).items()
+        if re.search(only, race) and any(who in results for who in whos)
     ]
-    for race in races:
-        rows = {row["who"]: row for row in race["rows"]}
-        ours, h5py = rows["ours"], rows["h5py"]
-        others = [number(rows[who]["median"]) if who in rows else "" for who in PEERS]
-        peaks = ", ".join(f"{row['peak_bytes'] / 2**20:,.0f}" for row in (ours, h5py))
-        fields = [race["race"], number(ours["median"]), number(h5py["median"]), f"{ours['ratio']:.2f}", *others, peaks]
-        lines.append(f"| {' | '.join(fields)} |")
-    return [*lines, ""]
+    return lines(["work", *whos], rows)
 
 
-def model(races: list[dict[str, Any]]) -> list[str]:
-    """Projected speeds with more cores, from those of one and two threads (Amdahl's law), as a table."""
-    lines = [
-        "## More cores, as a model\n",
-        "No machine of more than two cores was measured. Of the time of one thread, a part `p` is shared out among the",
-        "threads and the rest is not; one and two threads tell `p` (at most 1). *This memory*: no faster than two threads",
-        "copy here, for a machine with as many memory channels as this one. *Memory that grows*: with as many channels a",
-        "core as here. A prediction, not a measurement.\n",
-        "| work | 1 thread | 2 threads | shared out | 16, this memory | 16, memory that grows | 64, this memory | 64, memory that grows |",
-        "|---|--:|--:|--:|--:|--:|--:|--:|",
-    ]
-    speeds = {race["race"]: {row["who"]: row["median"] for row in race["rows"]} for race in races if race["unit"] == "GB/s"}
-    copying = max((who["ours"] for name, who in speeds.items() if name.startswith("contiguous") and "ours" in who), default=None)
-    for name, who in speeds.items():
-        one, two = who.get("ours, 1 thread"), who.get("ours")
-        if not one or not two or copying is None:
-            continue
-        part = min(max(2 * (1 - one / two), 0.0), 1.0)
-        row = [name, number(one), number(two), f"{part:.0%}"]
-        for cores in (16, 64):
-            by_threads = one / (1 - part + part / cores)
-            row += [number(min(by_threads, copying)), number(min(by_threads, copying * cores / 2))]
-        lines.append(f"| {' | '.join(row)} |")
-    return [*lines, ""] if len(lines) > 7 else []
+def next_to_fastbit() -> str:
+    """How many times as long FastBit takes."""
+    found: dict[str, list[Any]] = {}
+    selectivities = []
+    for race, both in races("index").items():
+        what, _, selectivity = race.rpartition(", ")
+        selectivities += [selectivity] if selectivity not in selectivities else []
+        found.setdefault(what, [what]).append(both["FastBit"] / both["ours"])
+    return lines(["answer, values", *selectivities], list(found.values()))
+
+
+def whole(name: str, step: int = 1) -> str:
+    """A table as it was measured, or every `step`th row of it."""
+    _, head, rows = load(name)["tables"][0]
+    return lines(head, rows[::step])
+
+
+#: Samples of races.
+MAIN = "^(contiguous f64|gzip-4|chunked f32|compound|5,000)"
+FILTERS = r"^(gzip$|zstd|blosc-lz4|bitshuffle-lz4|strided hyperslab \[|time series|where.*1e-2|1,000,000)"
+SMALL = "^(netCDF-4.*fixed|a random row, (chunked|gzip)|1,000 sorted random rows, chunked|20,000 variable|one member of 10)"
+ONE = "^(One|1,000 appends of 1 KiB, in|200|50)"
+TABLES = {
+    "faster": faster,
+    "main": lambda: compared("read", ["ours", "ours, 1 thread", "h5py", "h5py, 2 processes", "netCDF4", "jhdf", "hdf5-reader (Rust)", "limit"], MAIN),
+    "filters": lambda: compared("read", ["ours", "ours, 1 thread", "h5py"], FILTERS),
+    "small": lambda: compared("read", ["ours", "h5py", "netCDF4", "pyfive", "hdf5-reader (Rust)"], SMALL),
+    "vpic": lambda: compared("write", ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling"], "^VPIC"),
+    "one-process": lambda: compared("write", ["hyperslab, on the disk", "hyperslab, durable=False", "h5py and fsync", "h5py", "netCDF4"], ONE),
+    "fastbit": next_to_fastbit,
+    "advise": lambda: load("advise")["about"] + " Every fourth row:\n\n" + whole("advise", 4),
+    "bench-collecting": lambda: whole("collecting"),
+}
 
 
 def main() -> None:
-    results = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    machine = ", ".join(f"{key} {value}" for key, value in results["machine"].items())
-    lines = [HEAD, f"Machine: {machine}.\n"]
-    group = None
-    for race in results["races"]:
-        if race["group"] != group:
-            group = race["group"]
-            lines.append(f"## {group.capitalize()}\n")
-            if group == SMALL:
-                lines += small([race for race in results["races"] if race["group"] == SMALL])
-        if group == SMALL:
-            continue
-        lines.append(f"### {race['race']}\n")
-        lines.append(f"| who | {race['unit']} | quartiles | x {race['basis']} | of the limit | peak MiB |\n|---|--:|--:|--:|--:|--:|")
-        for row in race["rows"]:
-            of_limit = f"{row['of_limit']:.2f}" if row["of_limit"] else ""
-            lines.append(
-                f"| {row['who']} | {number(row['median'])} | {number(row['low'])} to {number(row['high'])} | {row['ratio']:.2f} "
-                f"| {of_limit} | {row['peak_bytes'] / 2**20:,.0f} |"
+    for path in (ROOT / "docs" / name for name in ("benchmarks.md", "advise.md", "writing.md")):
+        text = path.read_text(encoding="utf-8")
+        for name, make in TABLES.items():
+            text = re.sub(
+                rf"(<!-- (?:table: )?{name} -->\n).*?(<!-- end -->)", lambda found, made=make: f"{found[1]}{made()}\n{found[2]}", text, flags=re.DOTALL
             )
-        lines.append("")
-    lines += model(results["races"])
-    tail = pathlib.Path(__file__).with_name("remarks.md").read_text()
-    pathlib.Path(__file__).parent.parent.joinpath("docs/benchmarks.md").write_text("\n".join(lines) + tail)
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
