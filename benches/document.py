@@ -77,14 +77,14 @@ def faster() -> str:
     return lines(["work", "Hyperslab", "faster"], rows) + f"\n\nBy less than a quarter: {'; '.join(little)}."
 
 
-def compared(name: str, whos: list[str], only: str) -> str:
+def compared(name: str, contestants: list[str], only: str) -> str:
     """A row for each race whose name matches `only`, a column for each contestant."""
     rows = [
-        [f"{race}, {unit(name, race)}", *(results.get(who) for who in whos)]
+        [f"{race}, {unit(name, race)}", *(results.get(who) for who in contestants)]
         for race, results in races(name).items()
-        if re.search(only, race) and any(who in results for who in whos)
+        if re.search(only, race) and any(who in results for who in contestants)
     ]
-    return lines(["work", *whos], rows)
+    return lines(["work", *contestants], rows)
 
 
 def next_to_fastbit() -> str:
@@ -122,14 +122,16 @@ TABLES = {
 }
 
 
+def filled(text: str) -> str:
+    """A page with the tables of today's results."""
+    for name, make in TABLES.items():
+        text = re.sub(rf"(<!-- (?:table: )?{name} -->\n).*?(<!-- end -->)", lambda found, make=make: f"{found[1]}{make()}\n{found[2]}", text, flags=re.DOTALL)
+    return text
+
+
 def main() -> None:
     for path in (ROOT / "docs" / name for name in ("benchmarks.md", "advise.md", "writing.md")):
-        text = path.read_text(encoding="utf-8")
-        for name, make in TABLES.items():
-            text = re.sub(
-                rf"(<!-- (?:table: )?{name} -->\n).*?(<!-- end -->)", lambda found, made=make: f"{found[1]}{made()}\n{found[2]}", text, flags=re.DOTALL
-            )
-        path.write_text(text, encoding="utf-8")
+        path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

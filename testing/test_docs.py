@@ -6,6 +6,7 @@ folder, so that `examples/data/...` works as written and what they write stays t
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -162,6 +163,16 @@ def test_every_page_is_in_the_index() -> None:
     linked = listed | {other for page in listed if page.suffix == ".md" for other in links(page)}
     pages = {page.resolve() for page in docs.rglob("*.md")} - {index.resolve()}
     assert pages - linked == set()
+
+
+@pytest.mark.parametrize("page", ["benchmarks.md", "advise.md"])
+def test_the_tables_of_benchmarks_are_those_of_the_results(page: str) -> None:
+    spec = importlib.util.spec_from_file_location("document", ROOT / "benches" / "document.py")
+    assert spec is not None and spec.loader is not None
+    document = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(document)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert document.filled(text) == text, "make bench-page"
 
 
 def test_a_page_knows_no_machine() -> None:
