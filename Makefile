@@ -114,8 +114,7 @@ conformance: setup ## read the HDF5 and netCDF files of many packages: equal, re
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py $(ARGUMENTS)
 
 # The files of Debian's hdf5 source package alone; then what the viewer and the data models make of all that `make conformance` has fetched.
-yardstick: setup
-	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py hdf5
+yardstick:; $(MAKE) conformance ARGUMENTS=hdf5
 
 conformance-viewer conformance-models: conformance-%: setup
 	$(BIN)/python -W ignore testing/conformance/$*.py $(ARGUMENTS)
@@ -153,6 +152,9 @@ bench: setup ## reading: all contestants into one table; ARGUMENTS="main filters
 
 bench-%: setup ## a folder of benches, such as xarray or write; PROGRAM and ARGUMENTS as its README.md says
 	@benches/run.sh $*
+
+# The tables of benches/results into docs/benchmarks.md, advise.md and writing.md.
+bench-page:; $(PYTHON) benches/document.py
 
 # Simulated, not measured: the papers' experiments, and what the fitted parameters follow from (minutes each).
 simulate-papers: setup

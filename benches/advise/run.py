@@ -1,16 +1,16 @@
 """How well advice predicts: files are advised, written anew, and timed; predicted and measured gains side by side.
 
-`make bench-advise` writes the table into docs/advise.md. Files are generated, and taken from the conformance corpus if it is there.
+`make bench-advise` writes the table into benches/results/advise.json. Files are generated, and taken from the conformance corpus if it is there.
 Prediction and measurement read different places of the dataset."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import math
 import os
 import pathlib
-import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,8 @@ import numpy as np
 from hyperslab.advising import pilot
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-PAGE = ROOT / "docs" / "advise.md"
+RESULTS = ROOT / "benches" / "results" / "advise.json"
+HEAD = ["file", "access", "change", "predicted", "measured", "error"]
 CORPUS = pathlib.Path.home() / ".cache" / "hyperslab" / "conformance" / "files"
 SERIES, LEVEL, ROWS, WHOLE = "time series at a point", "one level", "random rows", "whole"
 
@@ -157,22 +158,17 @@ def measure(case: Case, folder: str, threads: int | None) -> Row | None:
     return Row(case.name, "; ".join(case.accesses), change, one.basis, applied.predicted_gain, applied.gain)
 
 
-def table(rows: list[Row], generated_rows: int, about: str) -> str:
-    """The page's part."""
-    lines = ["| file | access | change | predicted | measured | error |", "|---|---|---|--:|--:|--:|"]
-    for row in rows:
-        lines.append(f"| {row.name} | {row.access} | {row.change} | {row.predicted:.3g}× | {row.measured:.3g}× | {row.error:+.0%} |")
+def summary(rows: list[Row], generated_rows: int, about: str) -> str:
     close = sum(abs(row.error) <= 0.3 for row in rows)
     errors = sorted(abs(row.error) for row in rows)
     changed = [row for row in rows if row.change != "kept"]
     close_changed = sum(abs(row.error) <= 0.3 for row in changed)
     mean = math.exp(sum(math.log(row.measured) for row in changed) / max(len(changed), 1))
-    summary = (
+    return (
         f"{about}. {close} of {len(rows)} predictions are within 30 % ({close / len(rows):.0%}); of those that change the file, {close_changed} of {len(changed)}. "
         f"The median error is {errors[len(errors) // 2]:.0%}, the largest {errors[-1]:.0%}. The first {generated_rows} files were generated, the others are real. "
         f"Files that were changed were read {mean:.3g} times as fast (geometric mean)."
     )
-    return "\n".join([summary, "", *lines])
 
 
 def main() -> None:
@@ -181,7 +177,7 @@ def main() -> None:
     parser.add_argument("--real", type=int, default=20, help="number of real files")
     parser.add_argument("--scale", type=int, default=2, help="size of the generated files; 2 is about 20 to 40 MB")
     parser.add_argument("--wall", action="store_true", help="time by the clock on the wall and on all cores; for a machine without other work")
-    parser.add_argument("--dry-run", action="store_true", help="print, and leave the page as it is")
+    parser.add_argument("--dry-run", action="store_true", help="print, and leave the results as they are")
     given = parser.parse_args()
     if not given.wall:
         pilot.clock = time.process_time
@@ -201,12 +197,11 @@ def main() -> None:
     cores = len(os.sched_getaffinity(0))
     how = "seconds on the wall, all cores" if given.wall else "processor time of one thread, because other programs were running"
     about = f"Measured on {datetime.date.today()} on a machine of {cores} cores ({how}; files in the page cache; {(time.time() - started) / 60:.0f} minutes)"
-    made = table(rows, number, about)
-    print(made.split("\n")[0])
+    about = summary(rows, number, about)
+    print(about)
     if not given.dry_run:
-        text = PAGE.read_text()
-        begin, end = "<!-- advise: written by benches/advise/run.py -->\n", "<!-- end -->"
-        PAGE.write_text(re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _: begin + made + "\n" + end, text, flags=re.S))
+        cells = [[row.name, row.access, row.change, f"{row.predicted:.3g}×", f"{row.measured:.3g}×", f"{row.error:+.0%}"] for row in rows]
+        RESULTS.write_text(json.dumps({"about": about, "tables": [["advice", HEAD, cells]]}, indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-arguments=(--folder "$folder")
+arguments=(--folder "$folder" --json benches/results/edit.json)

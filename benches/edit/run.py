@@ -1,12 +1,13 @@
 """Edits of existing files beside h5py, each with the wait for the disk.
 
-`make bench-edit` prints the tables of docs/benchmarks-edit.md, and `--page` puts them there. Both open the file, change it and close it in one process; h5py's
+`make bench-edit` prints the tables and writes benches/results/edit.json. Both open the file, change it and close it in one process; h5py's
 time includes `flush` and `os.fsync`, because ours waits for the disk. Rounds are interleaved, the first is not counted, and each starts from an untimed copy.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -26,8 +27,8 @@ STEPS = 10_000
 OBJECTS = 100_000
 #: Values of a dataset that is overwritten with a commit each time.
 OVERWRITTEN = (64, 1024)
-PAGE_MARK = "<!-- table: {} -->\n"
-PAGE_END = "<!-- end -->"
+HEAD = ["edit", "ours, ms", "quartiles", "h5py, ms", "quartiles", "h5py without fsync, ms", "h5py / ours"]
+GROWTH = ["overwritten, gzip chunks of 4 KiB", "commits", "largest size / content", "ms for each commit"]
 
 
 class Case(NamedTuple):
@@ -151,12 +152,12 @@ def seconds(edit: Callable[[pathlib.Path, Callable[[Any], None]], None], path: p
     return time.perf_counter() - begin
 
 
-def spread(times: list[float]) -> str:
+def spread(times: list[float]) -> list[Any]:
     low, middle, high = statistics.quantiles(times, n=4) if len(times) > 1 else times * 3
-    return f"{1000 * middle:.1f} | {1000 * low:.1f} to {1000 * high:.1f}"
+    return [round(1000 * middle, 1), f"{1000 * low:.1f} to {1000 * high:.1f}"]
 
 
-def race(folder: pathlib.Path, case: Case, rounds: int) -> str:
+def race(folder: pathlib.Path, case: Case, rounds: int) -> list[Any]:
     """A row of the table."""
     source = folder / "source.h5"
     source.unlink(missing_ok=True)
@@ -179,7 +180,7 @@ def race(folder: pathlib.Path, case: Case, rounds: int) -> str:
     for path in (source, *paths):
         path.unlink(missing_ok=True)
     ratio = statistics.median(b / a for a, b in zip(times[0], times[1], strict=True))
-    return f"| {case.name} | {spread(times[0])} | {spread(times[1])} | {1000 * statistics.median(times[2]):.1f} | {ratio:.2f} |"
+    return [case.name, *spread(times[0]), *spread(times[1]), round(1000 * statistics.median(times[2]), 1), round(ratio, 2)]
 
 
 def values(path: pathlib.Path) -> list[Any]:
@@ -198,10 +199,10 @@ def values(path: pathlib.Path) -> list[Any]:
     return found
 
 
-def growth(folder: pathlib.Path, count: int) -> str:
+def growth(folder: pathlib.Path, count: int) -> list[list[Any]]:
     """How large a file becomes that is overwritten with a commit each time."""
     chance = np.random.default_rng(0)
-    rows: list[str] = []
+    rows: list[list[Any]] = []
     for name, at_once in (("one chunk for each commit", 1), ("all chunks for each commit", 0)):
         path = folder / "grown.h5"
         with h5py.File(path, "w") as f:
@@ -220,16 +221,8 @@ def growth(folder: pathlib.Path, count: int) -> str:
                 largest = max(largest, os.path.getsize(path))
         taken = time.perf_counter() - begin
         path.unlink()
-        rows.append(f"| {name} | {rounds:,} | {largest / content:.2f} | {1000 * taken / rounds:.2f} |")
-    return "| overwritten, gzip chunks of 4 KiB | commits | largest size / content | ms for each commit |\n|---|--:|--:|--:|\n" + "\n".join(rows)
-
-
-def put(page: pathlib.Path, name: str, table: str) -> None:
-    text = page.read_text()
-    mark = PAGE_MARK.format(name)
-    before, _, rest = text.partition(mark)
-    _, _, after = rest.partition(PAGE_END)
-    page.write_text(f"{before}{mark}{table}\n{PAGE_END}{after}")
+        rows.append([name, rounds, round(largest / content, 2), round(1000 * taken / rounds, 2)])
+    return rows
 
 
 def main() -> None:
@@ -238,21 +231,21 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--overwrites", type=int, default=10_000)
     parser.add_argument("--only", default="", help="cases whose name contains this")
-    parser.add_argument("--page", type=pathlib.Path, help="the page whose tables are replaced")
+    parser.add_argument("--json", type=pathlib.Path, help="where the tables go as data")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    head = f"{given.rounds} rounds, h5py {h5py.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}:\n"
-    lines = [head, "| edit | ours, ms | quartiles | h5py, ms | quartiles | h5py without fsync, ms | h5py / ours |", "|---|--:|--:|--:|--:|--:|--:|"]
-    print("\n".join(lines))
+    about = f"{given.rounds} rounds, h5py {h5py.__version__}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    print(about, *HEAD, sep="; ")
+    rows = []
     for case in CASES:
         if given.only in case.name:
-            lines.append(race(given.folder, case, given.rounds))
-            print(lines[-1], flush=True)
-    grown = growth(given.folder, given.overwrites) if given.overwrites else ""
-    print(f"\n{grown}")
-    if given.page:
-        put(given.page, "edits", "\n".join(lines))
-        put(given.page, "growth", grown)
+            rows.append(race(given.folder, case, given.rounds))
+            print(*rows[-1], sep="; ", flush=True)
+    grown = growth(given.folder, given.overwrites) if given.overwrites else []
+    for row in (GROWTH, *grown):
+        print(*row, sep="; ")
+    if given.json:
+        given.json.write_text(json.dumps({"about": about, "tables": [["edits", HEAD, rows], ["growth", GROWTH, grown]]}, indent=1))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from typing import Any
 INDEX = "<binning precision=2/><encoding equality/>"
 #: Fewer bins, whose edges do not depend on the values.
 FEW_BINS = "<binning nbins=256/><encoding equality/>"
-#: Milliseconds for a bitmap of 64 million values, as published.
-STATED = {1e-6: 0.03, 1e-4: 13.0, 1e-2: 27.0, 0.1: 108.0, 0.5: 360.0}
 
 
 def program() -> pathlib.Path | None:

@@ -1,9 +1,9 @@
 """Benchmarks of value indexes: build, size, and answers compared with a scan in memory, a scan of the file, h5py, FastBit, and in Spark.
 
-    python benches/index/run.py [FOLDER] [--particles 64] [--parts build,fastbit,…] [--page]
+    python benches/index/run.py [FOLDER] [--particles 64] [--parts build,fastbit,…] [--json FILE]
 
-Data is written to FOLDER once (about 1.3 GB for 64 million particles). Results are saved to FOLDER/results.json, part by part;
-`--page` prints the tables of all saved results, and measures nothing unless parts are given.
+Data is written to FOLDER once (about 1.3 GB for 64 million particles). Results are saved part by part to
+FILE (FOLDER/results.json if it is not given); benches/document.py makes tables of benches/results/index.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import fastbit
 import h5py
 import hyperslab as hs
 import numpy as np
-import page
 from hyperslab import _native
 
 SELECTIVITIES = [1e-6, 1e-4, 1e-2, 0.1, 0.5]
@@ -371,25 +370,25 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", default="/tmp/hyperslab-bench-index")
     parser.add_argument("--particles", type=int, default=64, help="millions")
     parser.add_argument("--parts", help=f"of {', '.join(PARTS)}; all of them where this is not given")
-    parser.add_argument("--page", action="store_true", help="print what was measured before")
+    parser.add_argument("--json", type=pathlib.Path, help="where the results go, added to those of other parts")
     given = parser.parse_args()
     folder = pathlib.Path(given.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    results = folder / "results.json"
+    results = given.json or folder / "results.json"
     kept: dict[str, Any] = json.loads(results.read_text()) if results.exists() else {}
-    if given.parts or not given.page:
-        parts = given.parts.split(",") if given.parts else PARTS
-        if unknown := set(parts) - set(PARTS):
-            parser.error(f"no part is called {', '.join(sorted(unknown))}")
-        bench = Bench(folder, given.particles)
-        for part in parts:
-            start = time.perf_counter()
-            kept[part] = getattr(bench, part)()
-            kept["particles"], kept["machine"] = given.particles, machine()
-            results.write_text(json.dumps(kept, indent=1))
-            print(f"{part}: {time.perf_counter() - start:.0f} s", flush=True)
-        shutil.rmtree(sidecar(bench.path), ignore_errors=True)
-    print(page.page(kept))
+    parts = given.parts.split(",") if given.parts else PARTS
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}")
+    bench = Bench(folder, given.particles)
+    for part in parts:
+        start = time.perf_counter()
+        found = getattr(bench, part)()
+        if found is not None:
+            kept[part] = found
+        kept["particles"], kept["machine"] = given.particles, machine()
+        results.write_text(json.dumps(kept, indent=1))
+        print(f"{part}: {time.perf_counter() - start:.0f} s", flush=True)
+    shutil.rmtree(sidecar(bench.path), ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -6,4 +6,4 @@ fi
 packaging/environment.sh "$VENVS/xarray-sql" benches/reading/contestants/xarray-sql.lock
 cargo build --release --locked -p hyperslab-bench
 for crate in limit peers; do cargo build --release --locked --manifest-path "benches/$crate/Cargo.toml"; done
-arguments=(--json "$CACHE/bench/results.json")
+arguments=(--json benches/results/read.json)

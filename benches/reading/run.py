@@ -5,8 +5,8 @@ load on the machine affects all contestants equally. A figure is the median, wit
 median of the ratios within a round.
 
 A race ends after `--repeats` rounds, or after `--seconds` once it has three rounds. Its results are saved to the file of `--json`
-immediately. Races that the file contains are not run again (unless `--again` is given), so a run that was stopped continues
-where it ended.
+immediately. With `--resume`, races that the file contains are not run again, so a run that was stopped continues where it
+ended.
 """
 
 from __future__ import annotations
@@ -380,7 +380,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=30, help="what a race may take after its first rounds")
     parser.add_argument("--json", type=pathlib.Path, help="where the figures go as data, and come from that are there")
-    parser.add_argument("--again", action="store_true", help="run the races too that the file has already")
+    parser.add_argument("--resume", action="store_true", help="leave out the races that the file has already")
     parser.add_argument("--list", action="store_true", help="name the races and run none")
     parser.add_argument("--without", nargs="*", default=[], help="contestants to leave out")
     parser.add_argument("--only", help="races whose name has this text")
@@ -399,7 +399,7 @@ def main() -> None:
             if options.list:
                 console.print(f"{group}: {race.name}{' (done)' * (race.name in results)}")
                 continue
-            if race.name in results and not options.again:
+            if race.name in results and options.resume:
                 continue
             race.contestants = [c for c in race.contestants if c.process not in options.without]
             data.make(options.data, sorted({race.path, *(c.path for c in race.contestants if c.path)}))

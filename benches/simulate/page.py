@@ -1,4 +1,4 @@
-"""Simulates the papers' experiments, and writes tables and pictures into docs/simulation.md.
+"""Simulates the papers' experiments, and writes tables into results.md and pictures into docs/pictures.
 
     page.py [--fast]
 
@@ -16,7 +16,9 @@ from claims import CLAIMS
 from hyperslab.simulation import load_machine, names
 from observations import Observation, figures, load
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "simulation.md"
+PAGE = pathlib.Path(__file__).with_name("results.md")
+#: The pictures, as the page links to them.
+PICTURES = "../../docs/pictures"
 #: Observations that take more than a few seconds of a processor each. `make test` leaves them out.
 SLOW = {"hero", "cori-8k", "cori-16k", "cori-16k-rate", "bb-8k", "bb-16k", "bb-16k-rate"}
 SLOW_CLAIMS = {claim.text for claim in CLAIMS if claim.place in ("V.B.1", "V.B.2")}
@@ -41,7 +43,7 @@ def row(observation: Observation, ours: float) -> str:
 def observed(figure: str, observations: list[Observation], ours: dict[str, float]) -> str:
     lines = ["| paper's section | setting | theirs | simulated | unit | error | use |", "|---|---|--:|--:|---|--:|---|"]
     lines += [row(o, ours[o.id]) for o in observations if o.figure == figure]
-    return "\n".join([f"![Simulated: {figures()[figure]['title']}](pictures/{pictures.path(figure).name})", "", *lines])
+    return "\n".join([f"![Simulated: {figures()[figure]['title']}]({PICTURES}/{pictures.path(figure).name})", "", *lines])
 
 
 def summary(observations: list[Observation], ours: dict[str, float]) -> str:

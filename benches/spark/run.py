@@ -2,8 +2,7 @@
 
 Every way is run in turn, round after round, so that a slow minute of the machine hits all of them; the
 figure is the median over rounds. Data are made once, in the folder given (default: a temporary one). `--only` takes
-some of the tables, so that a run can be cut into pieces; each adds its figures to `--json`, and `--page` makes
-docs/benchmarks-spark.md of them.
+some of the tables, so that a run can be cut into pieces; each replaces its tables in the file of `--json`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from hyperslab.spark import mllib
 
 CHUNK = 1 << 18
 WIDTH = 1000
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "benchmarks-spark.md"
 Way = Callable[[], Any]
 
 
@@ -201,7 +199,7 @@ def race(ways: dict[str, Way], rounds: int, scale: dict[str, float] | None = Non
 
 
 def measured(only: list[str], folder: pathlib.Path, elements: int, slow_elements: int, rounds: int, counts: list[int]) -> dict[str, Any]:
-    """The requested tables: for each name, the measured seconds of each round."""
+    """For each name of `TITLES` that was requested, the measured seconds of each round."""
     small = folder / "small"
     make(folder, elements)
     make(small, slow_elements)
@@ -227,77 +225,33 @@ def measured(only: list[str], folder: pathlib.Path, elements: int, slow_elements
             tables[f"cores {name}"]["1"] = race({"1": ours(spark, folder, name, 8)}, rounds)["1"]
         spark.stop()
     if "first" in only:
-        tables["first"] = first_queries(folder, rounds)
-    return {"elements": elements, "slow elements": slow_elements, "rounds": rounds, "date": time.strftime("%Y-%m-%d"), "tables": tables}
+        tables |= first_queries(folder, rounds)
+    return tables
 
 
-def ratio(tables: dict[str, Any], table: str, name: str, base: str) -> float:
-    """The median of the ratios within a round."""
-    return statistics.median(a / b for a, b in zip(tables[table][name], tables[table][base]))
+HEAD = ["way", "seconds", "quartiles", "ratio"]
+#: For each race its title, and the way whose times the others are divided by.
+TITLES = {
+    "scans": ("Full scans: the sum of a column", "hyperslab, contiguous"),
+    "structures": ("Elements and rows, from Python and from the JVM", "elements, hyperslab"),
+    "sums": ("Sums that are pushed down", "scanned, contiguous"),
+    "first": ("The first query of a session", "Parquet, uncompressed"),
+    "second": ("The second query of a session", "Parquet, uncompressed"),
+    "partitions plain.h5": ("Partitions, contiguous (the H5Spark paper's Fig. 4)", "8"),
+    "partitions gzip.h5": ("Partitions, gzip and shuffle (the H5Spark paper's Fig. 4)", "8"),
+    "cores plain.h5": ("Cores, contiguous", "1"),
+    "cores gzip.h5": ("Cores, gzip and shuffle", "1"),
+}
 
 
-def lines(title: str, times: dict[str, list[float]], base: str, note: str = "") -> list[str]:
-    out = [f"## {title}", "", *([note, ""] if note else []), "| way | seconds | quartiles | ratio |", "|---|--:|--:|--:|"]
+def rows(times: dict[str, list[float]], base: str) -> list[list[Any]]:
+    """Medians, quartiles, and the median of the ratios within a round."""
+    out: list[list[Any]] = []
     for name, took in times.items():
         low, _, high = statistics.quantiles(took, n=4) if len(took) > 1 else (took[0],) * 3
-        ratios = statistics.median(t / b for t, b in zip(took, times[base]))
-        out.append(f"| {name} | {statistics.median(took):.3f} | {low:.3f} to {high:.3f} | {ratios:.2f} |")
-    return [*out, ""]
-
-
-def page(given: dict[str, Any]) -> str:
-    import pyspark
-
-    tables = given["tables"]
-    gigabytes = given["elements"] * 8 / 1e9
-    out = [
-        "# Benchmarks of Spark",
-        "",
-        "`make bench-spark` makes the data, runs these races and writes this page.",
-        "",
-        f"One column of {given['elements']:,} doubles ({gigabytes:.2f} GB), `local[2]`, 8 partitions, everything in the page cache. "
-        f"Ways run in turn, {given['rounds']} rounds after one that warms up; seconds are medians with quartiles, a ratio is the "
-        "median of the ratios within a round.",
-        "",
-        f"Machine: {given['date']}, 2 cores, {platform.machine()}, Spark {pyspark.__version__}, Java 17, pyarrow {pa.__version__}, h5py {h5py.__version__}.",
-        "",
-    ]
-    if "scans" in tables:
-        found = tables["scans"]
-        loop = "Spark's own loop over as many doubles, nothing read"
-        for stored in ("contiguous", "gzip and shuffle"):
-            both = statistics.median(a / (b + c) for a, b, c in zip(found[f"hyperslab, {stored}"], found[f"native read, {stored}"], found[loop]))
-            out.append(f"- Of a plain native read plus Spark's own loop, {stored}: {both:.2f} (aim: 1.3).")
-        out += [
-            f"- Uncompressed Parquet takes {ratio(tables, 'scans', 'Parquet, uncompressed', 'hyperslab, contiguous'):.2f} times as long "
-            "as contiguous HDF5 (aim: 1 or more).",
-            "",
-        ]
-        out += lines("Full scans: the sum of a column", found, "hyperslab, contiguous")
-    if "structures" in tables:
-        scaled = f"H5Spark's ways run on {given['slow elements']:,} doubles; their times are scaled up."
-        out += [
-            f"- H5Spark's way takes {ratio(tables, 'structures', 'elements, h5py in flatMap (H5Spark)', 'elements, hyperslab'):.0f} times as long on "
-            f"elements (aim: 20), {ratio(tables, 'structures', 'rows as vectors, h5py in flatMap (H5Spark)', 'rows as vectors, hyperslab'):.1f} on rows (aim: 5).",
-            f"- From the JVM instead of Python (the H5Spark paper's Table III: 1.8 times faster): "
-            f"{ratio(tables, 'structures', 'elements, hyperslab, from the JVM', 'elements, hyperslab'):.2f} of the time on elements, "
-            f"{ratio(tables, 'structures', 'rows as vectors, hyperslab, from the JVM', 'rows as vectors, hyperslab'):.2f} on rows.",
-            "",
-        ]
-        out += lines("Elements and rows, from Python and from the JVM", tables["structures"], "elements, hyperslab", scaled)
-    if "sums" in tables:
-        note = "With the option `sumFloats`. *No rows* is what a query costs that reads nothing."
-        out += lines("Sums that are pushed down", tables["sums"], "scanned, contiguous", note)
-    if "first" in tables:
-        note = "Each in a process and a session of its own; the time to start the session is not in it."
-        out += lines("The first query of a session", tables["first"]["first"], "Parquet, uncompressed", note)
-        out += lines("The second query of a session", tables["first"]["second"], "Parquet, uncompressed")
-    for name, stored in (("plain.h5", "contiguous"), ("gzip.h5", "gzip and shuffle")):
-        if f"partitions {name}" in tables:
-            out += lines(f"Partitions, {stored} (the H5Spark paper's Fig. 4)", tables[f"partitions {name}"], "8")
-        if f"cores {name}" in tables:
-            out += lines(f"Cores, {stored}", tables[f"cores {name}"], "1")
-    return "\n".join(out)
+        ratio = statistics.median(t / b for t, b in zip(took, times[base]))
+        out.append([name, round(statistics.median(took), 3), f"{low:.3f} to {high:.3f}", round(ratio, 2)])
+    return out
 
 
 def main() -> None:
@@ -308,8 +262,7 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, nargs="*", default=[1, 2, 4, 8, 16, 64])
     parser.add_argument("--only", nargs="*", default=["scans", "structures", "sums", "first", "partitions", "cores"])
     parser.add_argument("--folder", type=pathlib.Path)
-    parser.add_argument("--json", type=pathlib.Path, help="figures so far; those of this run are added")
-    parser.add_argument("--page", action="store_true", help="write docs/benchmarks-spark.md")
+    parser.add_argument("--json", type=pathlib.Path, help="where the tables go as data, with those of earlier runs")
     parser.add_argument("--first", help=argparse.SUPPRESS)
     parser.add_argument("--make", action="store_true", help="make the data and stop")
     given = parser.parse_args()
@@ -321,15 +274,21 @@ def main() -> None:
     if given.first:
         print(json.dumps(first(folder, given.first)))
         return
-    result = measured(given.only, folder, given.elements, given.slow_elements, given.rounds, given.partitions)
+    import pyspark
+
+    measurements = measured(given.only, folder, given.elements, given.slow_elements, given.rounds, given.partitions)
+    about = (
+        f"{given.elements:,} doubles ({given.elements * 8 / 1e9:.2f} GB; H5Spark's ways {given.slow_elements:,}, scaled up), local[2], 8 partitions, page cache, "
+        f"{given.rounds} rounds; {time.strftime('%Y-%m-%d')}; {platform.machine()}, Spark {pyspark.__version__}, pyarrow {pa.__version__}, h5py {h5py.__version__}"
+    )
+    tables = [[TITLES[name][0], HEAD, rows(times, TITLES[name][1])] for name, times in measurements.items()]
+    print(about)
+    for title, _, found in tables:
+        print(f"\n{title}", *(f"{name}: {seconds} s ({quartiles}), {ratio}" for name, seconds, quartiles, ratio in found), sep="\n")
     if given.json:
-        before = json.loads(given.json.read_text()) if given.json.exists() else {"tables": {}}
-        result["tables"] = before["tables"] | result["tables"]
-        given.json.write_text(json.dumps(result))
-    text = page(result)
-    if given.page:
-        PAGE.write_text(text, encoding="utf-8")
-    print(text)
+        before = json.loads(given.json.read_text())["tables"] if given.json.exists() else []
+        titles = [title for title, *_ in tables]
+        given.json.write_text(json.dumps({"about": about, "tables": [one for one in before if one[0] not in titles] + tables}, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Small interleaved pieces of rows: each writer for itself, and handed to one writer of the node; values are compared with h5py.
 
-    collecting.py [--mpi FOLDER] [--writers 4] [--rounds 5] [--page]
+    collecting.py [--mpi FOLDER] [--writers 4] [--rounds 5] [--json FILE]
 
 FOLDER is the environment with mpi4py and mpich; without it only threads are measured."""
 
@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
@@ -22,7 +21,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "writing.md"
+HEAD = ["writers", "rows of a piece", "filter", "written apart, s", "collected, s", "then read, apart, s", "collected, s"]
 COLUMNS, ROWS = 256, 65536
 #: Rows of a piece, and filter. A chunk has 512 rows, 512 KiB.
 CASES = [(1, "none"), (8, "none"), (64, "none"), (1, "gzip"), (8, "gzip"), (64, "gzip")]
@@ -101,18 +100,15 @@ def main() -> None:
     arguments.add_argument("--mpi", type=pathlib.Path)
     arguments.add_argument("--writers", type=int, default=4)
     arguments.add_argument("--rounds", type=int, default=5)
-    arguments.add_argument("--page", action="store_true")
+    arguments.add_argument("--json", type=pathlib.Path)
     arguments.add_argument("--process", nargs=4)
     given = arguments.parse_args()
     if given.process:
         path, piece, filter, collected = given.process
         process(path, int(piece), filter, collected == "collected")
         return
-    data, lines = (
-        values(),
-        ["| writers | rows of a piece | filter | written apart, s | collected, s | then read, apart, s | collected, s |", "|---|--:|---|--:|--:|--:|--:|"],
-    )
-    print("\n".join(lines))
+    data, rows = values(), []
+    print(*HEAD, sep="; ")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "x.h5")
 
@@ -137,12 +133,10 @@ def main() -> None:
                         written[collected].append(way(piece, filter, collected))
                         read[collected].append(check(path, data))
                 shown = [f"{statistics.median(found):.2f}" for found in (*written.values(), *read.values())]
-                lines.append(f"| {given.writers} {name} | {piece} | {filter} | {' | '.join(shown)} |")
-                print(lines[-1], flush=True)
-    if given.page:
-        text = PAGE.read_text()
-        begin, end = "<!-- bench-collecting -->\n", "<!-- end -->"
-        PAGE.write_text(re.sub(re.escape(begin) + ".*?" + end, lambda _: begin + "\n".join(lines) + "\n" + end, text, count=1, flags=re.DOTALL))
+                rows.append([f"{given.writers} {name}", str(piece), filter, *shown])
+                print(*rows[-1], sep="; ", flush=True)
+    if given.json:
+        given.json.write_text(json.dumps({"tables": [["small pieces", HEAD, rows]]}, indent=1))
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ if [ ! "$vpic" -nt benches/write/vpic.c ]; then
 		-L"$hdf5/installed/lib" -lhdf5 -Wl,-rpath,"$hdf5/installed/lib"
 fi
 case $program in
-*/run.py) arguments=(--vpic "$vpic" --mpi "$mpi" --json "$CACHE/bench/write.json") ;;
-*/metadata.py) arguments=(--vpic "$vpic" --mpi "$mpi" --json "$CACHE/bench/metadata.json") ;;
-*/collecting.py) arguments=(--mpi "$mpi") ;;
+*/run.py) arguments=(--vpic "$vpic" --mpi "$mpi" --json benches/results/write.json) ;;
+*/metadata.py) arguments=(--vpic "$vpic" --mpi "$mpi" --json benches/results/metadata.json) ;;
+*/collecting.py) arguments=(--mpi "$mpi" --json benches/results/collecting.json) ;;
 */profile.py) arguments=("$PROFILE" "${REPEATS:-7}" vpic large appends growing subfiles many --mpi "$mpi" --vpic none) ;;
 esac

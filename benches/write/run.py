@@ -263,7 +263,7 @@ def keep(bench: Bench, old: dict[str, Any], path: pathlib.Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     titles = [title for title, _, _ in bench.tables]
     kept = [one for one in old["tables"] if one[0] not in titles]
-    path.write_text(json.dumps({"tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
+    path.write_text(json.dumps({**old, "tables": kept + bench.tables, "rounds": {**old["rounds"], **bench.rounds}}, indent=1))
 
 
 if __name__ == "__main__":

@@ -58,6 +58,10 @@ def main() -> None:
         shutil.copy(ROOT / page, options.folder / page)
     for folder in ("docs", "examples"):
         shutil.copytree(ROOT / folder, options.folder / folder, ignore=shutil.ignore_patterns("__pycache__", "site"))
+    # What guides link to: the results of benchmarks, and the tables of the simulation.
+    shutil.copytree(ROOT / "benches" / "results", options.folder / "benches" / "results")
+    (options.folder / "benches" / "simulate").mkdir()
+    shutil.copy(ROOT / "benches" / "simulate" / "results.md", options.folder / "benches" / "simulate")
     (options.folder / "assets").mkdir()
     shutil.copy(ROOT / "docs" / "site" / "iframe-worker.js", options.folder / "assets")
     shutil.copytree(options.rust, options.folder / "rust")

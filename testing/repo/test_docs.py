@@ -6,6 +6,7 @@ folder, so that `examples/data/...` works as written and what they write stays t
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -150,15 +151,28 @@ def anchors(page: pathlib.Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
 
 
+def links(page: pathlib.Path) -> list[pathlib.Path]:
+    return [(page.parent / target.partition("#")[0]).resolve() for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))]
+
+
 def test_every_page_is_in_the_index() -> None:
-    """The index links to pages, and to the index of a folder, which links to the folder's."""
-    indexes, linked = [ROOT / "docs" / "README.md"], set[pathlib.Path]()
-    for index in indexes:
-        found = {(index.parent / target.partition("#")[0]).resolve() for target in LINK.findall(index.read_text(encoding="utf-8"))}
-        indexes += [page for page in found - linked if page.name == "README.md" and page.is_relative_to(ROOT / "docs") and page not in indexes]
-        linked |= found
-    pages = {p.resolve() for p in (ROOT / "docs").rglob("*.md")} - {(ROOT / "docs" / "README.md").resolve()}
+    """The index links to each page, or to one that links to it; the index of a folder links to the folder's."""
+    index, docs = ROOT / "docs" / "README.md", ROOT / "docs"
+    listed = {page for page in links(index) if page.is_relative_to(docs)}
+    assert len([page for page in links(index) if page in listed]) <= 42, "a page that belongs to another one is linked there"
+    linked = listed | {other for page in listed if page.suffix == ".md" for other in links(page)}
+    pages = {page.resolve() for page in docs.rglob("*.md")} - {index.resolve()}
     assert pages - linked == set()
+
+
+@pytest.mark.parametrize("page", ["benchmarks.md", "advise.md"])
+def test_the_tables_of_benchmarks_are_those_of_the_results(page: str) -> None:
+    spec = importlib.util.spec_from_file_location("document", ROOT / "benches" / "document.py")
+    assert spec is not None and spec.loader is not None
+    document = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(document)
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert document.filled(text) == text, "make bench-page"
 
 
 def test_a_page_knows_no_machine() -> None:

@@ -1,4 +1,4 @@
-"""docs/simulation.md shows what the simulation gives today. Runs that take more than a few seconds are left to `make simulate-papers`."""
+"""benches/simulate/results.md shows what the simulation gives today. Runs that take more than a few seconds are left to `make simulate-papers`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_page_has_what_is_simulated(observation: observations.Observation) -
 
 def test_every_figure_has_its_table_and_its_picture() -> None:
     for figure in observations.figures():
-        assert f"](pictures/{pictures.path(figure).name})" in TEXT
+        assert f"]({page.PICTURES}/{pictures.path(figure).name})" in TEXT
         assert pictures.path(figure).read_bytes().startswith(b"\x89PNG")
         assert any(o.figure == figure and o.use == "test" for o in OBSERVATIONS)
     for o in OBSERVATIONS:
@@ -53,6 +53,9 @@ def test_the_page_has_the_tables_of_designs(make: object) -> None:
 
 def test_the_page_has_the_machine() -> None:
     assert page.machine_table("lustre-248") in TEXT
+    guide = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+    for name in page.names():
+        assert f"`{name}`" in TEXT and f"`{name}`" in guide
 
 
 def test_the_papers_are_named_and_fits_are_of_observations() -> None:

@@ -174,7 +174,7 @@ def _index_for(file: File, condition: str) -> list[Hint]:
         else:
             size = f"level {planned.level}, about {_size(planned.index_bytes)}"
             reason = f"{kept:.2%} of the sampled rows match: {_size(planned.value_bytes)} need not be read"
-            found.append(Hint("value indexes", f"{path}: {size}", reason, "measured; docs/benchmarks-index.md"))
+            found.append(Hint("value indexes", f"{path}: {size}", reason, "measured; docs/benchmarks.md"))
     return found or [Hint("value indexes", "none", f"no dataset at the top of the file is in {condition!r}", "docs/indexes.md")]
 
 

@@ -65,7 +65,7 @@ class Costs:
     """What a read costs on this machine, in seconds and bytes each second."""
 
     call_seconds: float = 20e-6
-    #: Finding a chunk and handing it to a thread: `make bench-scale`, docs/simulation.md.
+    #: Finding a chunk and handing it to a thread: `make bench-scale`, benches/results/scale.json.
     chunk_seconds: float = 8.6e-6
     #: A read of the operating system, and its bytes.
     request_seconds: float = 3e-6

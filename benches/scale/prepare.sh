@@ -1,0 +1,1 @@
+arguments=(--json benches/results/scale.json)
