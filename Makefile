@@ -19,8 +19,7 @@ CRATES         := -p hyperslab $(addprefix -p hyperslab-,array storage formats c
 PACKAGED       := $(CRATES) -p hyperslab-edit
 PYTEST         := $(BIN)/python -m pytest -q -p no:cacheprovider
 
-# Names without a folder are commands, not files.
-.PHONY: $(shell grep -oE '^[a-z0-9-]+:' $(firstword $(MAKEFILE_LIST)) | tr -d ':')
+.PHONY: $(shell grep -oE "^[a-z0-9-]+:" $(firstword $(MAKEFILE_LIST)) | tr -d ":")
 
 help:
 	@grep -E '^[a-z%-]+:.*##' Makefile | sed -E 's/:.*## /\t/; s/%/NAME/' | expand -t 14
