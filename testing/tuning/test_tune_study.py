@@ -15,8 +15,7 @@ from typing import Any
 import hyperslab as hs
 import numpy as np
 import pytest
-from hyperslab.tuning import run_study
-from hyperslab.tuning.study import libraries, parallel_hdf5, runner
+from hyperslab.tuning.study import libraries, parallel_hdf5, run_study, runner
 from hyperslab.tuning.study.cases import COLUMNS, EXPERIMENTS, LIBRARIES, ROW_BYTES, Case, cases
 
 COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"

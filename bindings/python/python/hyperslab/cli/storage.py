@@ -222,9 +222,7 @@ def chunk_index(
     out: Annotated[
         str | None, typer.Option("--out", metavar="PATH", help="A file, folder or address instead of the cache folder, or 'beside' the remote file.")
     ] = None,
-    inline_threshold: Annotated[
-        int, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="Keep the values of datasets of at most BYTES, too.")
-    ] = 0,
+    inline_threshold: Annotated[int, typer.Option("--inline-threshold", metavar="BYTES", min=0, help="Keep the values of datasets of at most BYTES, too.")] = 0,
     restart_points: Annotated[
         str | None,
         typer.Option("--restart-points", metavar="BYTES", help="Record restart points in large gzip chunks, one for every BYTES of output, such as 1MiB."),

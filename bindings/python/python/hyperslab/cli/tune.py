@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -15,13 +15,16 @@ import hyperslab as hs
 
 from ..base.errors import MissingFileError
 from ..exporting.plain_values import plain
-from ..tuning import Study, Tuned, run_study
+from ..tuning import Tuned
 from ..tuning.pictures import profile_figure
 from .app import AsJson, command
 from .output import draw
 from .progress import reporting
 from .stopping import Stopped, careful
 from .terminal import say
+
+if TYPE_CHECKING:
+    from ..tuning.study import Study
 
 
 @command("hyperslab tune /scratch/me --minutes 2", "hyperslab tune /scratch/me --study --out study")
@@ -43,6 +46,8 @@ def tune(
     try:
         with careful(), reporting("measuring", "measurements") as report:
             if study:
+                from ..tuning.study import run_study  # an extra of its own
+
                 target, bytes_each = out or "hyperslab-study", (64 if size is None else size) << 20
                 studied = run_study(
                     folder,

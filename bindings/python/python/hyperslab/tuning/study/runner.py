@@ -82,7 +82,7 @@ def run_study(
         InvalidInputError: An argument is not possible.
 
     Example:
-        >>> hs.tuning.run_study("/scratch/me", "study", minutes=30).measured
+        >>> run_study("/scratch/me", "study", minutes=30).measured
     """
     place, target = os.fsdecode(folder), os.fsdecode(out)
     if not os.path.isdir(place):
