@@ -305,7 +305,7 @@ fn level_of(
     }
 }
 
-/// About how many bytes an index of so many elements takes, each of `width` bytes.
+/// Estimated bytes of an index of `elements` elements of `width` bytes each.
 fn estimated_bytes(level: Level, elements: u64, width: u64) -> u64 {
     // Bytes for 64 elements.
     let share = match level {

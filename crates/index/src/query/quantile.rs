@@ -38,7 +38,7 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
     Ok(Some(*keys.select_nth_unstable(index).1))
 }
 
-/// Bounds of the key with rank `wanted` that the numbers of values below keys give. `None` if the index cannot answer.
+/// Narrows the bounds of the key with rank `wanted` by counting the values below keys between them. `None` if the index cannot answer.
 fn narrowed((min, max): (u64, u64), wanted: u64, values_below: impl Fn(u64) -> Result<Option<CountBounds>>) -> Result<Option<(u64, u64)>> {
     // The answer is at least `low` and at most `high`.
     let (mut low, mut high) = (min, max);

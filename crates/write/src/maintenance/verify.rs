@@ -114,7 +114,7 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     Ok(orphans)
 }
 
-/// The subfile at `place`, which should have so many bytes; `None` if it cannot be read.
+/// Opens the subfile at `place`, which should have `bytes` bytes; `None` if it cannot be read.
 fn opened(session: &Session, place: &Path, bytes: u64, name: &str, problem: &mut impl FnMut(&str, &str)) -> Option<File> {
     match std::fs::metadata(place) {
         Err(error) => {

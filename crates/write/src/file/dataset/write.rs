@@ -262,8 +262,8 @@ fn write_placed(
     Ok(())
 }
 
-/// A chunk is complete when it has all elements up to these extents: those that the dataset can grow to, unless so many bytes of incomplete chunks
-/// wait that no more should.
+/// A chunk is complete when it has all elements up to these extents: those that the dataset can grow to, or, if too many bytes of incomplete chunks
+/// wait already, those that it has now.
 fn complete_extents(max_shape: &[Option<u64>], shape: &[u64], waiting_bytes: u64) -> Vec<u64> {
     match waiting_bytes < MAX_WAITING_BYTES {
         true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
