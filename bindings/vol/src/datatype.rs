@@ -163,6 +163,23 @@ fn in_file_members(bytes: usize, mut given: Vec<(Member, usize)>) -> Result<Data
     Ok(Datatype::Compound { bytes: moved(bytes, grown, shrunk)?, members })
 }
 
+/// Whether a floating-point datatype of 2, 4 or 8 bytes is one of IEEE 754.
+fn is_ieee(host: &Host, id: hid_t, bytes: usize) -> Result<bool> {
+    let call = &host.call;
+    let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
+    // SAFETY: a valid ID of the host, and valid output pointers.
+    let fields = unsafe { (call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits) };
+    check(fields, "the bit fields of a floating-point datatype cannot be read")?;
+    // SAFETY: a valid ID of the host.
+    let layout = (sign, exponent, exponent_bits, mantissa, mantissa_bits, unsafe { (call.H5Tget_ebias)(id) });
+    Ok(layout
+        == match bytes {
+            2 => (15, 10, 5, 0, 10, 15),
+            4 => (31, 23, 8, 0, 23, 127),
+            _ => (63, 52, 11, 0, 52, 1023),
+        })
+}
+
 /// The layout of a datatype that is in memory form.
 fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
     let call = &host.call;
@@ -180,18 +197,11 @@ fn layout(host: &Host, id: hid_t) -> Result<Datatype> {
             }
             H5T_ENUM => layout(host, base(host, id)?.id)?,
             H5T_FLOAT if matches!(bytes, 2 | 4 | 8) && whole() && matches!(order, 0 | 1) => {
-                let (mut sign, mut exponent, mut exponent_bits, mut mantissa, mut mantissa_bits) = (0, 0, 0, 0, 0);
-                check(
-                    (call.H5Tget_fields)(id, &raw mut sign, &raw mut exponent, &raw mut exponent_bits, &raw mut mantissa, &raw mut mantissa_bits),
-                    "the bit fields of a floating-point datatype cannot be read",
-                )?;
-                let layout = (sign, exponent, exponent_bits, mantissa, mantissa_bits, (call.H5Tget_ebias)(id));
-                let ieee = match bytes {
-                    2 => (15, 10, 5, 0, 10, 15),
-                    4 => (31, 23, 8, 0, 23, 127),
-                    _ => (63, 52, 11, 0, 52, 1023),
-                };
-                if layout == ieee { Datatype::Float { bytes, swapped: order == 1 } } else { Datatype::Fixed(bytes) }
+                if is_ieee(host, id, bytes)? {
+                    Datatype::Float { bytes, swapped: order == 1 }
+                } else {
+                    Datatype::Fixed(bytes)
+                }
             }
             H5T_STRING if (call.H5Tis_variable_str)(id) > 0 => Datatype::Text,
             H5T_VLEN => {

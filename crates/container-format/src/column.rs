@@ -1,10 +1,10 @@
 //! Columns: where the values of one record batch are in its Arrow file.
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::{DataType, Field, Fields};
 use hyperslab_array::{Error, Result};
 use hyperslab_arrow_container::files::ipc::FoundBatch;
 
-use crate::form::{Form, stored_reference_bytes};
+use crate::form::{Form, FormMember, stored_reference_bytes};
 
 /// Bits of the number of a heap in its dataset: the number of the dataset, from 1 on, is above them.
 pub(crate) const HEAP_BITS: u32 = 24;
@@ -150,18 +150,23 @@ impl<'a> Finder<'a> {
                 if fields.len() != members.len() {
                     return Err(other());
                 }
-                let (length, _) = self.node(false)?;
-                let mut columns = Vec::with_capacity(members.len());
-                for (member, field) in members.iter().zip(fields) {
-                    let column = self.column(&member.form, field)?;
-                    if column.length != length {
-                        return Err(Error::corrupt(format!("column '{}' has {} values, its record {length}", field.name(), column.length)));
-                    }
-                    columns.push((member.offset, column));
-                }
-                Ok(Column { length, kind: Kind::Members(columns) })
+                self.members(members, fields)
             }
         }
+    }
+
+    /// The members of a compound.
+    fn members(&mut self, members: &[FormMember], fields: &Fields) -> Result<Column> {
+        let (length, _) = self.node(false)?;
+        let mut columns = Vec::with_capacity(members.len());
+        for (member, field) in members.iter().zip(fields) {
+            let column = self.column(&member.form, field)?;
+            if column.length != length {
+                return Err(Error::corrupt(format!("column '{}' has {} values, its record {length}", field.name(), column.length)));
+            }
+            columns.push((member.offset, column));
+        }
+        Ok(Column { length, kind: Kind::Members(columns) })
     }
 
     /// A list of a fixed number of elements.

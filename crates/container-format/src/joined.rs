@@ -61,6 +61,26 @@ impl Source<'_> {
     }
 }
 
+/// References that are in sequences as they are shown.
+fn memory_references(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut shown = Vec::with_capacity(bytes.len() / MEMORY_REFERENCE_BYTES * REFERENCE_BYTES);
+    for stored in bytes.chunks_exact(MEMORY_REFERENCE_BYTES) {
+        shown.extend(shown_memory_reference(stored).ok_or_else(|| Error::unsupported("sequences of references to selections or attributes"))?);
+    }
+    Ok(shown)
+}
+
+/// The stored form of values of variable length, from element `first` of heap `number` on. Each is between two of `places`; those that are not present
+/// are zeros, like empty ones.
+fn heap_elements(places: &[u64], is_present: impl Fn(usize) -> bool, number: u64, first: u64) -> Result<Vec<u8>> {
+    let mut shown = Vec::with_capacity(places.len().saturating_sub(1) * HEAP_BYTES);
+    for (i, place) in places.windows(2).enumerate() {
+        let &[start, end] = place else { continue };
+        shown.extend(if is_present(i) && end > start { heap_element(end - start, number, first + i as u64)? } else { [0; HEAP_BYTES] });
+    }
+    Ok(shown)
+}
+
 /// The stored form of a value of variable length.
 fn heap_element(count: u64, number: u64, element: u64) -> Result<[u8; HEAP_BYTES]> {
     let count = u32::try_from(count).map_err(|_| Error::unsupported(format!("a value of {count} elements: at most {} are read", u32::MAX)))?;
@@ -124,10 +144,7 @@ impl Column {
             }
             Kind::MemoryReferences { values } => {
                 let bytes = source.bytes(values.offset + first * MEMORY_REFERENCE_BYTES as u64, count * MEMORY_REFERENCE_BYTES as u64)?;
-                let mut shown = Vec::with_capacity(count as usize * REFERENCE_BYTES);
-                for stored in bytes.chunks_exact(MEMORY_REFERENCE_BYTES) {
-                    shown.extend(shown_memory_reference(stored).ok_or_else(|| Error::unsupported("sequences of references to selections or attributes"))?);
-                }
+                let shown = memory_references(&bytes)?;
                 scatter(&shown, REFERENCE_BYTES, out, at, stride)
             }
             Kind::Text { present, ends, values, is_reference, number } => {
@@ -138,22 +155,14 @@ impl Column {
                     let shown = references(source, *values, &places, is_present, *number, first)?;
                     return scatter(&shown, REFERENCE_BYTES, out, at, stride);
                 }
-                let mut shown = Vec::with_capacity(count as usize * HEAP_BYTES);
-                for (i, place) in places.windows(2).enumerate() {
-                    let &[start, end] = place else { continue };
-                    shown.extend(if is_present(i) && end > start { heap_element(end - start, *number, first + i as u64)? } else { [0; HEAP_BYTES] });
-                }
+                let shown = heap_elements(&places, is_present, *number, first)?;
                 scatter(&shown, HEAP_BYTES, out, at, stride)
             }
             Kind::Sequences { present, ends, elements, number, .. } => {
                 let places = source.ends(*ends, first, count, elements.length)?;
                 let present = source.present(*present, first, count)?;
-                let mut shown = Vec::with_capacity(count as usize * HEAP_BYTES);
-                for (i, place) in places.windows(2).enumerate() {
-                    let &[start, end] = place else { continue };
-                    let is_present = present.as_ref().is_none_or(|present| present.get(i).copied().unwrap_or(false));
-                    shown.extend(if is_present && end > start { heap_element(end - start, *number, first + i as u64)? } else { [0; HEAP_BYTES] });
-                }
+                let is_present = |i: usize| present.as_ref().is_none_or(|present| present.get(i).copied().unwrap_or(false));
+                let shown = heap_elements(&places, is_present, *number, first)?;
                 scatter(&shown, HEAP_BYTES, out, at, stride)
             }
             Kind::Arrays { count: inner, elements, element_bytes } => {

@@ -361,13 +361,18 @@ impl Sidecar {
             }
             Ok(directory)
         };
+        self.loaded(key, load).map(Some)
+    }
+
+    /// The block directory `key`, which `load` loads if it is not known. Directories that are in use elsewhere are not waited for.
+    fn loaded(&self, key: DirectoryKey, load: impl Fn() -> Result<Arc<BlockDirectory>>) -> Result<Arc<BlockDirectory>> {
         let mut directories = match self.directories.try_lock() {
             Ok(directories) => directories,
             Err(std::sync::TryLockError::Poisoned(poisoned)) => PoisonError::into_inner(poisoned),
-            Err(std::sync::TryLockError::WouldBlock) => return load().map(Some),
+            Err(std::sync::TryLockError::WouldBlock) => return load(),
         };
         if let Some(directory) = directories.all.get(&key) {
-            return directory.clone().map(Some);
+            return directory.clone();
         }
         // Drop the directories of earlier versions of the file.
         if directories.versions.insert(key.name.clone(), (key.version, key.stamp)) != Some((key.version, key.stamp)) {
@@ -375,7 +380,7 @@ impl Sidecar {
         }
         let directory = load();
         directories.all.insert(key, directory.clone());
-        directory.map(Some)
+        directory
     }
 
     /// Opens the index files of a dataset. Damaged ones are omitted: their blocks are read from the data.
@@ -397,7 +402,34 @@ impl Sidecar {
             Ok(catalog) => catalog.manifest(),
             Err(error) => return vec![format!("the index {shown} is not used: {}", error.message())],
         };
-        // The paths of the datasets, by reason.
+        let refused = self.refused(indexes, file, name, manifest);
+        let mut remarks: Vec<String> = refused
+            .into_iter()
+            .map(|(why, mut paths)| {
+                paths.sort_unstable();
+                paths.dedup();
+                format!("the index {shown} of {} {why}", paths.join(", "))
+            })
+            .collect();
+        let directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, directory) in directories.all.iter().filter(|(key, _)| key.name == name) {
+            match directory {
+                // Conflicts were reported above, unless the stamp was up to date.
+                Err(error) if error.kind() != ErrorKind::Conflict || error.message().contains("chunks") => {
+                    remarks.push(format!("the index of {} in {name} is not used: {}", key.path, error.message()));
+                }
+                Err(_) => {}
+                Ok(directory) if directory.is_refuted() => {
+                    remarks.push(format!("the index of {} in {name} is not used: it disagrees with the data; rebuild it", key.path));
+                }
+                Ok(directory) => remarks.extend(remarks_of_blocks(&key.path, name, directory)),
+            }
+        }
+        remarks
+    }
+
+    /// The labels of the columns whose index is not used, by reason.
+    fn refused(&self, indexes: &Indexes, file: &File, name: &str, manifest: &Manifest) -> BTreeMap<String, Vec<String>> {
         let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let now = Stamp::now(file.path());
         for indexed in self.candidates(manifest, name) {
@@ -419,47 +451,7 @@ impl Sidecar {
                 }
             }
         }
-        let mut remarks: Vec<String> = refused
-            .into_iter()
-            .map(|(why, mut paths)| {
-                paths.sort_unstable();
-                paths.dedup();
-                format!("the index {shown} of {} {why}", paths.join(", "))
-            })
-            .collect();
-        let directories = self.directories.lock().unwrap_or_else(PoisonError::into_inner);
-        for (key, directory) in directories.all.iter().filter(|(key, _)| key.name == name) {
-            match directory {
-                // Conflicts were reported above, unless the stamp was up to date.
-                Err(error) if error.kind() != ErrorKind::Conflict || error.message().contains("chunks") => {
-                    remarks.push(format!("the index of {} in {name} is not used: {}", key.path, error.message()));
-                }
-                Err(_) => {}
-                Ok(directory) if directory.is_refuted() => {
-                    remarks.push(format!("the index of {} in {name} is not used: it disagrees with the data; rebuild it", key.path));
-                }
-                Ok(directory) => {
-                    let missing = directory.entries().iter().filter(|entry| entry.row.is_none()).count();
-                    if missing > 0 {
-                        remarks.push(format!(
-                            "the index of {} in {name} lacks {missing} of {} blocks (damaged or never built); they are read from the data",
-                            key.path,
-                            directory.entries().len()
-                        ));
-                    }
-                    let others = directory.blocks_of_other_unicode();
-                    if others > 0 {
-                        remarks.push(format!(
-                            "the index of {} in {name} has words of another version of Unicode in {others} of {} blocks; their texts are read until it is \
-                             built again (rebuild=True)",
-                            key.path,
-                            directory.entries().len()
-                        ));
-                    }
-                }
-            }
-        }
-        remarks
+        refused
     }
 }
 
@@ -516,4 +508,22 @@ impl Pruner for Indexes {
         }
         remarks
     }
+}
+
+/// What is missing in the index of the dataset `path` of the file called `name`.
+fn remarks_of_blocks(path: &str, name: &str, directory: &BlockDirectory) -> Vec<String> {
+    let mut remarks = Vec::new();
+    let count = directory.entries().len();
+    let missing = directory.entries().iter().filter(|entry| entry.row.is_none()).count();
+    if missing > 0 {
+        remarks.push(format!("the index of {path} in {name} lacks {missing} of {count} blocks (damaged or never built); they are read from the data"));
+    }
+    let others = directory.blocks_of_other_unicode();
+    if others > 0 {
+        remarks.push(format!(
+            "the index of {path} in {name} has words of another version of Unicode in {others} of {count} blocks; their texts are read until it is \
+             built again (rebuild=True)"
+        ));
+    }
+    remarks
 }

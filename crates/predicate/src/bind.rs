@@ -11,6 +11,7 @@ use hyperslab_columns::ModelDates;
 
 use super::column::{ColumnPath, resolve};
 use super::constant::{Constant, negated};
+use super::list::List;
 use super::literal::IntegerPosition;
 use super::names::{literal_name, type_name};
 use super::number::{Kind, Number, compared_exactly};
@@ -64,40 +65,8 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             let (path, data_type) = resolve(column, schema)?;
             Bound::Test(path, test(column, data_type, *comparison, dated(column, data_type, *comparison, schema, literal)?.as_ref())?)
         }
-        Predicate::In { column, literals } => {
-            let (path, data_type) = resolve(column, schema)?;
-            if literals.is_empty() {
-                return Ok(Bound::Or(Vec::new()));
-            }
-            let tested = |literal: &Literal| {
-                let comparison = Comparison::Equal;
-                test(column, data_type, comparison, dated(column, data_type, comparison, schema, literal)?.as_ref())
-            };
-            let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
-            let set = if is_dated {
-                Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?)
-            } else {
-                literals.set(data_type, tested)?
-            };
-            Bound::In(path, set)
-        }
-        Predicate::CompareColumns { left, comparison, right } => {
-            let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
-            if left_type.is_numeric() && right_type.is_numeric() && (left_type.is_floating() != right_type.is_floating()) {
-                let number = |name: &String| Number::bind(&Value::column(name.clone()), schema);
-                return Ok(Bound::Numbers(number(left)?, *comparison, number(right)?));
-            }
-            if !comparable(left_type, right_type) {
-                return Err(Error::invalid_input(format!(
-                    "predicate: {} ({}) and {} ({}) cannot be compared",
-                    shown(left),
-                    type_name(left_type),
-                    shown(right),
-                    type_name(right_type)
-                )));
-            }
-            Bound::Columns(left_path, *comparison, right_path)
-        }
+        Predicate::In { column, literals } => one_of(column, literals, schema)?,
+        Predicate::CompareColumns { left, comparison, right } => compared_columns(left, *comparison, right, schema)?,
         Predicate::CompareValues { left, comparison, right } => match (left.as_constant(), right.as_constant()) {
             (None, None) => Bound::Numbers(Number::bind(left, schema)?, *comparison, Number::bind(right, schema)?),
             (None, Some(literal)) => with_constant(left, *comparison, literal, schema)?,
@@ -121,6 +90,38 @@ pub(super) fn bind(predicate: &Predicate, schema: &Schema) -> Result<Bound> {
             Bound::Match(path, words)
         }
     })
+}
+
+fn one_of(column: &str, literals: &List, schema: &Schema) -> Result<Bound> {
+    let (path, data_type) = resolve(column, schema)?;
+    if literals.is_empty() {
+        return Ok(Bound::Or(Vec::new()));
+    }
+    let tested = |literal: &Literal| {
+        let comparison = Comparison::Equal;
+        test(column, data_type, comparison, dated(column, data_type, comparison, schema, literal)?.as_ref())
+    };
+    let is_dated = schema.field_with_name(column).ok().and_then(ModelDates::of_field).is_some();
+    let set = if is_dated { Arc::new(Set::of_tests(data_type, literals.iter().map(|literal| tested(&literal)))?) } else { literals.set(data_type, tested)? };
+    Ok(Bound::In(path, set))
+}
+
+fn compared_columns(left: &str, comparison: Comparison, right: &str, schema: &Schema) -> Result<Bound> {
+    let ((left_path, left_type), (right_path, right_type)) = (resolve(left, schema)?, resolve(right, schema)?);
+    if left_type.is_numeric() && right_type.is_numeric() && (left_type.is_floating() != right_type.is_floating()) {
+        let number = |name: &str| Number::bind(&Value::column(name.to_owned()), schema);
+        return Ok(Bound::Numbers(number(left)?, comparison, number(right)?));
+    }
+    if !comparable(left_type, right_type) {
+        return Err(Error::invalid_input(format!(
+            "predicate: {} ({}) and {} ({}) cannot be compared",
+            shown(left),
+            type_name(left_type),
+            shown(right),
+            type_name(right_type)
+        )));
+    }
+    Ok(Bound::Columns(left_path, comparison, right_path))
 }
 
 fn with_constant(value: &Value, comparison: Comparison, literal: &Literal, schema: &Schema) -> Result<Bound> {

@@ -102,6 +102,30 @@ fn types_of(handle: &Handle) -> c_uint {
     }
 }
 
+/// A copy of the access property list that a file was opened with, or a new one.
+fn access_list(host: &Host, handle: &Handle) -> Result<hid_t> {
+    let copy = match &handle.what {
+        // SAFETY: a valid ID of the host.
+        What::File { fapl: Some(fapl), .. } => unsafe { (host.call.H5Pcopy)(fapl.id) },
+        _ => {
+            let class = host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?;
+            // SAFETY: a valid ID of the host.
+            unsafe { (host.call.H5Pcreate)(class) }
+        }
+    };
+    check_id(copy, "the access property list cannot be copied")
+}
+
+/// Number of a file's open handles of the given `types`.
+fn open_handles(host: &Host, container: &Container, types: c_uint, opener: u64) -> usize {
+    let matching = open_in(container).into_iter().filter(|(_, address)| {
+        // SAFETY: the address is that of an open handle.
+        unsafe { Handle::of(*address as *const c_void) }
+            .is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener))
+    });
+    matching.count()
+}
+
 /// The IDs of a file's open handles of the given `types`.
 fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usize) -> Vec<hid_t> {
     let mut found = Vec::new();
@@ -175,13 +199,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     out.blob_id_size = 16;
                 }
                 H5VL_FILE_GET_FAPL => {
-                    let copy = match &handle.what {
-                        What::File { fapl: Some(fapl), .. } => (host.call.H5Pcopy)(fapl.id),
-                        _ => (host.call.H5Pcreate)(
-                            host.global(c"H5P_CLS_FILE_ACCESS_ID_g").ok_or_else(|| error!("the HDF5 library does not export this class of property lists"))?,
-                        ),
-                    };
-                    args.args.get_fapl.fapl_id = check_id(copy, "the access property list cannot be copied")?;
+                    args.args.get_fapl.fapl_id = access_list(host, handle)?;
                 }
                 H5VL_FILE_GET_FCPL => {
                     let creation = lock(&container.tree).creation.clone();
@@ -204,14 +222,7 @@ pub(crate) unsafe extern "C" fn get<const S: usize>(obj: *mut c_void, args: *mut
                     give_text(&name, out.buf, out.buf_size, out.file_name_len);
                 }
                 H5VL_FILE_GET_OBJ_COUNT => {
-                    let types = args.args.get_obj_count.types;
-                    let opener = handle.opener;
-                    let matching = open_in(container).into_iter().filter(|(_, address)| {
-                        Handle::of(*address as *const c_void).is_ok_and(|handle| {
-                            types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener)
-                        })
-                    });
-                    *args.args.get_obj_count.count = matching.count();
+                    *args.args.get_obj_count.count = open_handles(host, container, args.args.get_obj_count.types, handle.opener);
                 }
                 H5VL_FILE_GET_OBJ_IDS => {
                     let out = &args.args.get_obj_ids;

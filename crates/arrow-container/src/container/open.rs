@@ -65,45 +65,15 @@ impl Container {
         let writable = opening != Opening::Reading;
         let shown = path.display();
         let real = path.canonicalize().map_err(|error| error!("cannot open {shown}: {}", os_error_message(&error)).with_source(error))?;
-        // A container that is open only through other handles, such as a reference that was never released, keeps its state
-        // and is opened again.
-        let open = Self::already_open(&real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
-        if let Some(container) = open {
-            if writable && !container.writable.load(Ordering::Relaxed) {
-                return Err(error!("{shown} is open for reading in this program; close it before opening it for writing"));
-            }
+        if let Some(container) = Self::opened_again(&real, path, writable)? {
             return Ok(container);
         }
         let one_file = Archive::is_claimed(&real);
         #[cfg(feature = "plain")]
         if !one_file && plain::is_plain(&real) {
-            if writable {
-                return Err(error!("{shown} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it"));
-            }
-            let container = Self::assemble(Parts {
-                path: real.clone(),
-                folder: Folder::plain(real.parent().unwrap_or(&real)),
-                one_file: false,
-                owns_folder: false,
-                tree: plain::open(&real, decode)?,
-                generation: 0,
-                writable: false,
-                options,
-                lock: None,
-            });
-            register(&container);
-            return Ok(container);
+            return Self::open_plain(&real, path, writable, options, decode);
         }
-        if !real.is_dir() && !one_file {
-            return Err(match (is_hdf5(&real), other_form(&real)) {
-                (_, Some(form)) => error!("{shown} is {form}"),
-                (true, _) => error!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
-                (false, _) => error!("{shown} is not a container of Arrow files, nor a plain Arrow or Parquet file"),
-            });
-        }
-        if real.is_dir() && !real.join(CATALOG).exists() {
-            return Err(error!("{shown} is a folder without {CATALOG}: not a container, or one whose creation was interrupted"));
-        }
+        check_form(&real, path, one_file)?;
         let held = if opening == Opening::Writing { write_lock(&real)? } else { None };
         if writable && (std::fs::metadata(&real)?.permissions().readonly() || check_writable(&real).is_err()) {
             return Err(error!(
@@ -111,33 +81,7 @@ impl Container {
                 Errno::ACCESS.raw_os_error()
             ));
         }
-        let mut flushed = None;
-        let folder = match (one_file, writable) {
-            (false, _) => {
-                if held.is_some() {
-                    remove_leftovers(&real);
-                }
-                Folder::plain(real.clone())
-            }
-            (true, false) => Folder::of_one_file(real.clone(), Some(Archive::open(&real)?)),
-            (true, true) => {
-                let archive = Archive::open(&real)?;
-                let work = match opening {
-                    Opening::Following(folder) => folder.to_owned(),
-                    _ => {
-                        flushed = if held.is_some() { flushed_next_to(&real) } else { None };
-                        if held.is_some() {
-                            remove_leftovers_next_to(&real, flushed.as_deref());
-                        }
-                        match &flushed {
-                            Some(folder) => folder.clone(),
-                            None => new_folder_next_to(&real, path)?,
-                        }
-                    }
-                };
-                Folder::of_one_file(work, Some(archive))
-            }
-        };
+        let WorkingFolder { folder, flushed } = WorkingFolder::of(&real, path, one_file, opening, held.is_some())?;
         let reads_folder = !one_file && !writable;
         let mut loaded = Self::load_held(&folder, decode, reads_folder);
         // A writer may replace the catalog while it is read.
@@ -159,6 +103,44 @@ impl Container {
         register(&container);
         Ok(container)
     }
+
+    /// The container, if it is open in this program.
+    fn opened_again(real: &Path, shown: &Path, writable: bool) -> Result<Option<Arc<Self>>> {
+        // A container that is open only through other handles, such as a reference that was never released, keeps its state
+        // and is opened again.
+        let open = Self::already_open(real).filter(|open| open.writable.load(Ordering::Relaxed) || open.file_handles.load(Ordering::Relaxed) > 0);
+        if let Some(container) = open {
+            if writable && !container.writable.load(Ordering::Relaxed) {
+                return Err(error!("{} is open for reading in this program; close it before opening it for writing", shown.display()));
+            }
+            return Ok(Some(container));
+        }
+        Ok(None)
+    }
+
+    /// Opens a plain Arrow or Parquet file as a container.
+    #[cfg(feature = "plain")]
+    fn open_plain(real: &Path, shown: &Path, writable: bool, options: Options, decode: DecodeDatatype<'_>) -> Result<Arc<Self>> {
+        if writable {
+            return Err(error!(
+                "{} is a plain Arrow or Parquet file, which can only be read; copy it into a container with h5repack to change it",
+                shown.display()
+            ));
+        }
+        let container = Self::assemble(Parts {
+            path: real.to_path_buf(),
+            folder: Folder::plain(real.parent().unwrap_or(real)),
+            one_file: false,
+            owns_folder: false,
+            tree: plain::open(real, decode)?,
+            generation: 0,
+            writable: false,
+            options,
+            lock: None,
+        });
+        register(&container);
+        Ok(container)
+    }
 }
 
 /// How a container is opened.
@@ -169,6 +151,59 @@ pub(super) enum Opening<'a> {
     Writing,
     /// For writing by a rank that is not the leader, which holds the lock and writes into this folder.
     Following(&'a Path),
+}
+
+/// Checks that `real` is a container: a folder with a catalog, or one file.
+fn check_form(real: &Path, shown: &Path, one_file: bool) -> Result<()> {
+    let shown = shown.display();
+    if !real.is_dir() && !one_file {
+        return Err(match (is_hdf5(real), other_form(real)) {
+            (_, Some(form)) => error!("{shown} is {form}"),
+            (true, _) => error!("{shown} is a native HDF5 file; unset HDF5_VOL_CONNECTOR to open it, or copy it into a container with h5repack"),
+            (false, _) => error!("{shown} is not a container of Arrow files, nor a plain Arrow or Parquet file"),
+        });
+    }
+    if real.is_dir() && !real.join(CATALOG).exists() {
+        return Err(error!("{shown} is a folder without {CATALOG}: not a container, or one whose creation was interrupted"));
+    }
+    Ok(())
+}
+
+/// The folder of a container that is open: its own, or for one file that is written a new one next to it.
+struct WorkingFolder {
+    folder: Folder,
+    /// A later state than the file's that ranks had flushed into it before they were killed.
+    flushed: Option<PathBuf>,
+}
+
+impl WorkingFolder {
+    /// Removes leftovers if this program holds the writer lock.
+    fn of(real: &Path, shown: &Path, one_file: bool, opening: Opening<'_>, is_locked: bool) -> Result<Self> {
+        let mut flushed = None;
+        let folder = match (one_file, opening) {
+            (false, _) => {
+                if is_locked {
+                    remove_leftovers(real);
+                }
+                Folder::plain(real.to_path_buf())
+            }
+            (true, Opening::Reading) => Folder::of_one_file(real.to_path_buf(), Some(Archive::open(real)?)),
+            (true, Opening::Following(folder)) => Folder::of_one_file(folder.to_owned(), Some(Archive::open(real)?)),
+            (true, Opening::Writing) => {
+                let archive = Archive::open(real)?;
+                if is_locked {
+                    flushed = flushed_next_to(real);
+                    remove_leftovers_next_to(real, flushed.as_deref());
+                }
+                let work = match &flushed {
+                    Some(folder) => folder.clone(),
+                    None => new_folder_next_to(real, shown)?,
+                };
+                Folder::of_one_file(work, Some(archive))
+            }
+        };
+        Ok(Self { folder, flushed })
+    }
 }
 
 /// The folder next to one file into which ranks have flushed a later state than the file's before they were killed.

@@ -70,62 +70,72 @@ pub(crate) fn to_arrow(datatype: &Datatype, bytes: &[u8], stride: usize, count: 
             let size = i32::try_from(*inner).map_err(|_| error!("an array datatype of {inner} elements exceeds the limit of {}", i32::MAX))?;
             Ok(Arc::new(FixedSizeListArray::try_new_with_length(field, size, values, None, count)?))
         }
-        Datatype::Text | Datatype::Reference => {
-            let own = if matches!(datatype, Datatype::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
-            let mut offsets = vec![0i64];
-            let mut present = Vec::with_capacity(count);
-            let mut values = Vec::new();
-            for i in 0..count {
-                let element = bytes.get(i * stride..i * stride + own).unwrap_or_default();
-                if is_whole(element) {
-                    // The length of the token and the token follow.
-                    let token = bytes.get(i * stride + own).map_or(0, |length| usize::from(*length)).min(HEAP_NAME_BYTES - 1);
-                    values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| error!("an element is truncated"))?);
-                    present.push(true);
-                    offsets.push(values.len() as i64);
-                    continue;
-                }
-                let (length, name) = heap_entry(bytes, i * stride, own)?;
-                let head = bytes.get(i * stride..i * stride + own).unwrap_or_default();
-                let there = !is_null(&name) || head.iter().any(|byte| *byte != 0);
-                if there {
-                    values.extend_from_slice(head);
-                }
-                if !is_null(&name) {
-                    with_blob(&name, length, |blob| values.extend_from_slice(blob))?;
-                }
-                present.push(there);
-                offsets.push(values.len() as i64);
-            }
-            let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
-            let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
-            if own == 0
-                && std::str::from_utf8(&values).is_ok()
-                && let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone())
-            {
-                return Ok(Arc::new(text));
-            }
-            Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
-        }
-        Datatype::Sequence(element) => {
-            let width = element.bytes();
-            let mut offsets = vec![0i64];
-            let mut present = Vec::with_capacity(count);
-            let mut values = Vec::new();
-            for i in 0..count {
-                let (length, name) = heap_entry(bytes, i * stride, 0)?;
-                if !is_null(&name) {
-                    with_blob(&name, length * width, |blob| values.extend_from_slice(blob))?;
-                }
-                present.push(!is_null(&name));
-                offsets.push((values.len() / width.max(1)) as i64);
-            }
-            let values = to_arrow(element, &values, width, values.len() / width.max(1))?;
-            let field = Arc::new(Field::new("item", values.data_type().clone(), true));
-            let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
-            Ok(Arc::new(LargeListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), values, nulls)?))
-        }
+        Datatype::Text | Datatype::Reference => texts_to_arrow(bytes, stride, count, head_bytes(datatype)),
+        Datatype::Sequence(element) => sequences_to_arrow(element, bytes, stride, count),
     }
+}
+
+/// Bytes of an element of text or of a reference before those that name a blob.
+fn head_bytes(datatype: &Datatype) -> usize {
+    if matches!(datatype, Datatype::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES }
+}
+
+/// Converts text, or references, whose elements have `own` bytes before those that name a blob.
+fn texts_to_arrow(bytes: &[u8], stride: usize, count: usize, own: usize) -> Result<ArrayRef> {
+    let mut offsets = vec![0i64];
+    let mut present = Vec::with_capacity(count);
+    let mut values = Vec::new();
+    for i in 0..count {
+        let element = bytes.get(i * stride..i * stride + own).unwrap_or_default();
+        if is_whole(element) {
+            // The length of the token and the token follow.
+            let token = bytes.get(i * stride + own).map_or(0, |length| usize::from(*length)).min(HEAP_NAME_BYTES - 1);
+            values.extend_from_slice(bytes.get(i * stride..i * stride + own + 1 + token).ok_or_else(|| error!("an element is truncated"))?);
+            present.push(true);
+            offsets.push(values.len() as i64);
+            continue;
+        }
+        let (length, name) = heap_entry(bytes, i * stride, own)?;
+        let head = bytes.get(i * stride..i * stride + own).unwrap_or_default();
+        let there = !is_null(&name) || head.iter().any(|byte| *byte != 0);
+        if there {
+            values.extend_from_slice(head);
+        }
+        if !is_null(&name) {
+            with_blob(&name, length, |blob| values.extend_from_slice(blob))?;
+        }
+        present.push(there);
+        offsets.push(values.len() as i64);
+    }
+    let offsets = OffsetBuffer::new(ScalarBuffer::from(offsets));
+    let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
+    if own == 0
+        && std::str::from_utf8(&values).is_ok()
+        && let Ok(text) = LargeStringArray::try_new(offsets.clone(), Buffer::from_vec(values.clone()), nulls.clone())
+    {
+        return Ok(Arc::new(text));
+    }
+    Ok(Arc::new(LargeBinaryArray::try_new(offsets, Buffer::from_vec(values), nulls)?))
+}
+
+/// Converts sequences of `element`.
+fn sequences_to_arrow(element: &Datatype, bytes: &[u8], stride: usize, count: usize) -> Result<ArrayRef> {
+    let width = element.bytes();
+    let mut offsets = vec![0i64];
+    let mut present = Vec::with_capacity(count);
+    let mut values = Vec::new();
+    for i in 0..count {
+        let (length, name) = heap_entry(bytes, i * stride, 0)?;
+        if !is_null(&name) {
+            with_blob(&name, length * width, |blob| values.extend_from_slice(blob))?;
+        }
+        present.push(!is_null(&name));
+        offsets.push((values.len() / width.max(1)) as i64);
+    }
+    let values = to_arrow(element, &values, width, values.len() / width.max(1))?;
+    let field = Arc::new(Field::new("item", values.data_type().clone(), true));
+    let nulls = Some(NullBuffer::from(present)).filter(|nulls| nulls.null_count() > 0);
+    Ok(Arc::new(LargeListArray::try_new(field, OffsetBuffer::new(ScalarBuffer::from(offsets)), values, nulls)?))
 }
 
 fn unexpected(datatype: &Datatype, array: &dyn Array) -> Error {
@@ -168,53 +178,57 @@ pub(crate) fn from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Ve
             let values = list.values().slice(list.offset() * inner, count * inner);
             from_arrow(element, &values, arenas)
         }
-        Datatype::Text | Datatype::Reference => {
-            let own = if matches!(datatype, Datatype::Text) { 0 } else { REFERENCE_BYTES - HEAP_NAME_BYTES };
-            let (offsets, values): (&[i64], Buffer) = match array.data_type() {
-                DataType::LargeUtf8 => (array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values().clone()),
-                DataType::LargeBinary => (array.as_binary::<i64>().value_offsets(), array.as_binary::<i64>().values().clone()),
-                _ => return Err(unexpected(datatype, array)),
-            };
-            let arena = Arena::over(values.clone());
-            let mut out = Vec::with_capacity(count * (own + HEAP_NAME_BYTES));
-            for (i, pair) in offsets.windows(2).enumerate() {
-                let &[start, end] = pair else { continue };
-                let (start, end) = (start as u64, end as u64);
-                let length = (end - start).saturating_sub(own as u64);
-                if array.is_null(i) {
-                    out.extend(std::iter::repeat_n(0, own + HEAP_NAME_BYTES));
-                    continue;
-                }
-                let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(datatype, array))?;
-                out.extend_from_slice(head);
-                if is_whole(head) {
-                    let token = values
-                        .get(start as usize + own..end as usize)
-                        .filter(|token| token.len() <= HEAP_NAME_BYTES)
-                        .ok_or_else(|| unexpected(datatype, array))?;
-                    out.extend_from_slice(token);
-                    out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
-                    continue;
-                }
-                out.extend_from_slice(&u32::try_from(length).map_err(|_| error!("a value of {length} bytes exceeds the limit of {}", u32::MAX))?.to_le_bytes());
-                out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
-            }
-            arenas.push(arena);
-            Ok(out)
-        }
-        Datatype::Sequence(element) => {
-            let list = array.as_list_opt::<i64>().ok_or_else(|| unexpected(datatype, array))?;
-            let width = element.bytes() as u64;
-            let arena = Arena::over(Buffer::from_vec(from_arrow(element, list.values(), arenas)?));
-            let mut out = Vec::with_capacity(count * HEAP_NAME_BYTES);
-            for (i, pair) in list.value_offsets().windows(2).enumerate() {
-                let &[start, end] = pair else { continue };
-                let length = u32::try_from(end - start).map_err(|_| error!("a sequence of {} elements exceeds the limit of {}", end - start, u32::MAX))?;
-                out.extend_from_slice(&length.to_le_bytes());
-                out.extend_from_slice(&if array.is_null(i) { [0; 16] } else { arena.name(start as u64 * width) });
-            }
-            arenas.push(arena);
-            Ok(out)
-        }
+        Datatype::Text | Datatype::Reference => texts_from_arrow(datatype, array, arenas),
+        Datatype::Sequence(element) => sequences_from_arrow(datatype, element, array, arenas),
     }
+}
+
+/// Converts text or references to elements that name blobs in the values of `array`.
+fn texts_from_arrow(datatype: &Datatype, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
+    let (count, own) = (array.len(), head_bytes(datatype));
+    let (offsets, values): (&[i64], Buffer) = match array.data_type() {
+        DataType::LargeUtf8 => (array.as_string::<i64>().value_offsets(), array.as_string::<i64>().values().clone()),
+        DataType::LargeBinary => (array.as_binary::<i64>().value_offsets(), array.as_binary::<i64>().values().clone()),
+        _ => return Err(unexpected(datatype, array)),
+    };
+    let arena = Arena::over(values.clone());
+    let mut out = Vec::with_capacity(count * (own + HEAP_NAME_BYTES));
+    for (i, pair) in offsets.windows(2).enumerate() {
+        let &[start, end] = pair else { continue };
+        let (start, end) = (start as u64, end as u64);
+        let length = (end - start).saturating_sub(own as u64);
+        if array.is_null(i) {
+            out.extend(std::iter::repeat_n(0, own + HEAP_NAME_BYTES));
+            continue;
+        }
+        let head = values.get(start as usize..start as usize + own).ok_or_else(|| unexpected(datatype, array))?;
+        out.extend_from_slice(head);
+        if is_whole(head) {
+            let token =
+                values.get(start as usize + own..end as usize).filter(|token| token.len() <= HEAP_NAME_BYTES).ok_or_else(|| unexpected(datatype, array))?;
+            out.extend_from_slice(token);
+            out.extend(std::iter::repeat_n(0, HEAP_NAME_BYTES - token.len()));
+            continue;
+        }
+        out.extend_from_slice(&u32::try_from(length).map_err(|_| error!("a value of {length} bytes exceeds the limit of {}", u32::MAX))?.to_le_bytes());
+        out.extend_from_slice(&if own > 0 && length == 0 { [0; 16] } else { arena.name(start + own as u64) });
+    }
+    arenas.push(arena);
+    Ok(out)
+}
+
+/// Converts sequences of `element`, whose values become a blob.
+fn sequences_from_arrow(datatype: &Datatype, element: &Datatype, array: &dyn Array, arenas: &mut Vec<Arc<Arena>>) -> Result<Vec<u8>> {
+    let list = array.as_list_opt::<i64>().ok_or_else(|| unexpected(datatype, array))?;
+    let width = element.bytes() as u64;
+    let arena = Arena::over(Buffer::from_vec(from_arrow(element, list.values(), arenas)?));
+    let mut out = Vec::with_capacity(array.len() * HEAP_NAME_BYTES);
+    for (i, pair) in list.value_offsets().windows(2).enumerate() {
+        let &[start, end] = pair else { continue };
+        let length = u32::try_from(end - start).map_err(|_| error!("a sequence of {} elements exceeds the limit of {}", end - start, u32::MAX))?;
+        out.extend_from_slice(&length.to_le_bytes());
+        out.extend_from_slice(&if array.is_null(i) { [0; 16] } else { arena.name(start as u64 * width) });
+    }
+    arenas.push(arena);
+    Ok(out)
 }

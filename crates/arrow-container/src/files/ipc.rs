@@ -213,10 +213,16 @@ fn finish_with(write: &mut dyn FnMut(&[u8], u64) -> Result<()>, frames: &[Frame]
     for (start, batch) in described {
         write(&batch, start)?;
     }
+    let tail = tail(schema, &blocks, end, aligned)?;
+    write(&tail, end)?;
+    Ok(end + tail.len() as u64)
+}
 
+/// What follows the last record batch, from byte `end` on: the footer, and how it is found.
+fn tail(schema: &Schema, blocks: &[Block], end: u64, aligned: bool) -> Result<Vec<u8>> {
     let mut builder = FlatBufferBuilder::new();
     let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, schema);
-    let blocks = builder.create_vector(&blocks);
+    let blocks = builder.create_vector(blocks);
     let dictionaries = builder.create_vector::<Block>(&[]);
     let mut footer = FooterBuilder::new(&mut builder);
     footer.add_version(MetadataVersion::V5);
@@ -237,8 +243,7 @@ fn finish_with(write: &mut dyn FnMut(&[u8], u64) -> Result<()>, frames: &[Frame]
         &i32::try_from(footer.len()).map_err(|_| error!("a footer of {} bytes exceeds the limit of {}", footer.len(), i32::MAX))?.to_le_bytes(),
     );
     tail.extend_from_slice(&MAGIC[..6]);
-    write(&tail, end)?;
-    Ok(end + tail.len() as u64)
+    Ok(tail)
 }
 
 /// The metadata of an Arrow file.

@@ -29,6 +29,13 @@ impl Piece {
     pub(crate) fn part(file: Arc<File>, start: u64, bytes: u64) -> Self {
         Self { file, start, bytes, at: 0 }
     }
+
+    /// All of its bytes.
+    pub(crate) fn content(&self) -> Result<Vec<u8>> {
+        let mut content = vec![0; self.bytes as usize];
+        self.file.read_exact_at(&mut content, self.start)?;
+        Ok(content)
+    }
 }
 
 impl Read for Piece {

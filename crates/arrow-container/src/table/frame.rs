@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -19,7 +19,7 @@ use crate::elements::dataspace::Dataspace;
 use crate::elements::datatype::{Column, Datatype, list_of};
 use crate::error::{Error, Result, error};
 use crate::files::Folder;
-use crate::files::ipc::{self, Frame, Parts, Source};
+use crate::files::ipc::{self, FoundBatch, Frame, Parts, Source};
 use crate::files::names::unique_name;
 use crate::ranks::Ranks;
 
@@ -289,11 +289,7 @@ impl Table {
         let count = space.count().unwrap_or(0);
         // A small file is read at once.
         let mut small = match piece.bytes <= SMALL_FILE_BYTES && !table.has_heap() {
-            true => {
-                let mut bytes = vec![0; piece.bytes as usize];
-                piece.file.read_exact_at(&mut bytes, piece.start).map_err(|error| failed(error.into()))?;
-                Some(bytes)
-            }
+            true => Some(piece.content().map_err(failed)?),
             false => None,
         };
         if let Some(bytes) = &small
@@ -313,50 +309,13 @@ impl Table {
             found = ipc::find(&piece.file, piece.start, piece.bytes).map_err(failed)?;
         }
         let (rows, inner) = rows_of(datatype, space);
-        let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
-        if held != rows || found.schema.fields().len() != table.columns.len() {
-            return Err(error!(
-                "{}: {held} rows of {} columns, but the catalog says {rows} of {}",
-                path.display(),
-                found.schema.fields().len(),
-                table.columns.len()
-            ));
-        }
-        if found.batches.iter().any(|batch| batch.compressed) {
-            return Err(error!("{}: compressed values are not supported in a container", path.display()));
-        }
+        table.check_found(&found, rows, &path)?;
         let listed = is_listed(datatype, space);
         let mut first = 0;
         for batch in &found.batches {
-            let end = first + batch.rows * inner;
-            let mut offsets = Vec::new();
-            let mut buffers = batch.buffers.iter().copied();
-            for (column, field) in table.columns.iter().zip(found.schema.fields()) {
-                let mut places = Vec::new();
-                data_buffers(field.data_type(), &mut buffers, &mut places);
-                if !column.direct {
-                    offsets.push(0);
-                    continue;
-                }
-                let expected = if listed { list_of(inner, column.datatype.data_type()) } else { column.datatype.data_type() };
-                if !expected.equals_datatype(field.data_type()) || places.len() != column.leaves.len() {
-                    return Err(error!("{}: column {} is {}, but the catalog says {expected}", path.display(), column.name, field.data_type()));
-                }
-                for ((offset, bytes), leaf) in places.into_iter().zip(&column.leaves) {
-                    if (end - first).checked_mul(leaf.bytes as u64).is_none_or(|needed| bytes < needed) {
-                        return Err(error!("{}: column {} is truncated", path.display(), column.name));
-                    }
-                    offsets.push(offset);
-                }
-            }
-            table.batches.push(Batch {
-                first,
-                end,
-                body: batch.body,
-                values_end: batch.buffers.iter().map(|(offset, bytes)| offset + bytes).max().unwrap_or(batch.body),
-                offsets,
-            });
-            first = end;
+            let placed = table.placed(batch, &found.schema, first, (inner, listed), &path)?;
+            first = placed.end;
+            table.batches.push(placed);
         }
         if let (Some(bytes), [batch]) = (small, table.batches.as_slice()) {
             let places = batch.offsets.iter().zip(&table.leaves).map(|(at, leaf)| *at as usize..*at as usize + leaf.bytes * count as usize).collect();
@@ -367,9 +326,62 @@ impl Table {
             table.batches.clear();
             return Ok(table);
         }
+        let stores = table.read_stores(folder, name, listed)?;
+        if stores.iter().any(|store| matches!(store, Store::File)) {
+            table.backing = Backing::Published(Published::part(piece.file, name, piece.start, piece.bytes));
+        }
+        (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
+        Ok(table)
+    }
+
+    /// Checks that an Arrow file has as many rows and columns as the catalog says, in a form that can be read.
+    fn check_found(&self, found: &ipc::Found, rows: u64, path: &Path) -> Result<()> {
+        let held = found.batches.iter().try_fold(0u64, |sum, batch| sum.checked_add(batch.rows)).unwrap_or(u64::MAX);
+        if held != rows || found.schema.fields().len() != self.columns.len() {
+            return Err(error!(
+                "{}: {held} rows of {} columns, but the catalog says {rows} of {}",
+                path.display(),
+                found.schema.fields().len(),
+                self.columns.len()
+            ));
+        }
+        if found.batches.iter().any(|batch| batch.compressed) {
+            return Err(error!("{}: compressed values are not supported in a container", path.display()));
+        }
+        Ok(())
+    }
+
+    /// Where the values of a record batch are, whose first element is `first`. Each row has `inner` elements, in a list if the rows are `listed`.
+    fn placed(&self, batch: &FoundBatch, schema: &Schema, first: u64, (inner, listed): (u64, bool), path: &Path) -> Result<Batch> {
+        let end = first + batch.rows * inner;
+        let mut offsets = Vec::new();
+        let mut buffers = batch.buffers.iter().copied();
+        for (column, field) in self.columns.iter().zip(schema.fields()) {
+            let mut places = Vec::new();
+            data_buffers(field.data_type(), &mut buffers, &mut places);
+            if !column.direct {
+                offsets.push(0);
+                continue;
+            }
+            let expected = if listed { list_of(inner, column.datatype.data_type()) } else { column.datatype.data_type() };
+            if !expected.equals_datatype(field.data_type()) || places.len() != column.leaves.len() {
+                return Err(error!("{}: column {} is {}, but the catalog says {expected}", path.display(), column.name, field.data_type()));
+            }
+            for ((offset, bytes), leaf) in places.into_iter().zip(&column.leaves) {
+                if (end - first).checked_mul(leaf.bytes as u64).is_none_or(|needed| bytes < needed) {
+                    return Err(error!("{}: column {} is truncated", path.display(), column.name));
+                }
+                offsets.push(offset);
+            }
+        }
+        Ok(Batch { first, end, body: batch.body, values_end: batch.buffers.iter().map(|(offset, bytes)| offset + bytes).max().unwrap_or(batch.body), offsets })
+    }
+
+    /// Where the values of each buffer are: in the file, or in memory if they had to be converted.
+    fn read_stores(&mut self, folder: &Folder, name: &str, listed: bool) -> Result<Vec<Store>> {
         let mut stores = Vec::new();
         let mut decoded: Option<Vec<Vec<ArrayRef>>> = None;
-        for (index, column) in table.columns.iter().enumerate() {
+        for (index, column) in self.columns.iter().enumerate() {
             if column.direct {
                 stores.extend(column.leaves.iter().map(|_| Store::File));
                 continue;
@@ -382,15 +394,11 @@ impl Table {
             for columns in decoded.iter().flatten() {
                 let array = columns.get(index).ok_or_else(|| error!("a column is missing"))?;
                 let array = if listed { flat(array)? } else { Arc::clone(array) };
-                bytes.extend(arrow_arrays::from_arrow(&column.datatype, &array, &mut table.arenas)?);
+                bytes.extend(arrow_arrays::from_arrow(&column.datatype, &array, &mut self.arenas)?);
             }
             stores.push(Store::Memory(bytes));
         }
-        if stores.iter().any(|store| matches!(store, Store::File)) {
-            table.backing = Backing::Published(Published::part(piece.file, name, piece.start, piece.bytes));
-        }
-        (table.stores, table.count, table.capacity, table.touched) = (stores, count, count, count);
-        Ok(table)
+        Ok(stores)
     }
 
     /// Sets the ranks that change the values together.

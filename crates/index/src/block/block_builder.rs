@@ -83,26 +83,13 @@ impl Builder {
         let nulls = array.null_count();
         let mut extremes = extremes(keys);
         let is_plain = nulls == 0 && extremes.is_none_or(|(min, max)| min >= lowest && max <= highest);
-        let (mut some, mut positions, mut after) = (Vec::new(), Vec::new(), Vec::new());
-        let mut nans = 0;
+        let divided = if is_plain { Divided::default() } else { Divided::of(array, keys, (lowest, highest)) };
+        let Divided { numbers: some, positions, after, nans } = &divided;
         if !is_plain {
-            let mut null_positions = Vec::with_capacity(nulls);
-            for (position, key) in keys.iter().enumerate() {
-                if array.is_null(position) {
-                    null_positions.push(position as u16);
-                } else if *key >= lowest && *key <= highest {
-                    some.push(*key);
-                    positions.push(position as u16);
-                } else {
-                    after.push(position as u16);
-                }
-            }
-            nans = after.len();
-            after.extend(null_positions);
-            extremes = self::extremes(&some);
+            extremes = self::extremes(some);
         }
-        let (numbers, positions): (&[K], Option<&[u16]>) = if is_plain { (keys, None) } else { (&some, Some(&positions)) };
-        let mut zone = Zone { numbers: numbers.len() as u32, nans: nans as u32, nulls: nulls as u32, hash, ..Zone::default() };
+        let (numbers, positions): (&[K], Option<&[u16]>) = if is_plain { (keys, None) } else { (some, Some(positions)) };
+        let mut zone = Zone { numbers: numbers.len() as u32, nans: *nans as u32, nulls: nulls as u32, hash, ..Zone::default() };
         if let Some((min, max)) = extremes {
             (zone.min, zone.max) = (min.into(), max.into());
         }
@@ -111,7 +98,7 @@ impl Builder {
             return Ok(block);
         }
         let level = match level {
-            Level::Bitmaps | Level::Words => match bitmaps::of_keys(numbers, positions, after.split_at(nans)) {
+            Level::Bitmaps | Level::Words => match bitmaps::of_keys(numbers, positions, after.split_at(*nans)) {
                 Some(bitmaps) => {
                     block.level = Some(Level::Bitmaps);
                     block.bitmaps = bitmaps?;
@@ -156,6 +143,38 @@ fn of_text(array: &ArrayRef, zone: Zone, level: Level) -> Result<Block> {
 }
 
 /// Smallest and largest key; `None` if there are none.
+/// The values of a block with NaN or nulls.
+#[derive(Default)]
+struct Divided<K> {
+    /// Keys and positions of the numbers.
+    numbers: Vec<K>,
+    positions: Vec<u16>,
+    /// Positions of NaN, then those of nulls.
+    after: Vec<u16>,
+    nans: usize,
+}
+
+impl<K: Key> Divided<K> {
+    /// Divides values whose keys are those of numbers from `lowest` to `highest`.
+    fn of(array: &ArrayRef, keys: &[K], (lowest, highest): (K, K)) -> Self {
+        let (mut numbers, mut positions, mut after) = (Vec::new(), Vec::new(), Vec::new());
+        let mut null_positions = Vec::with_capacity(array.null_count());
+        for (position, key) in keys.iter().enumerate() {
+            if array.is_null(position) {
+                null_positions.push(position as u16);
+            } else if *key >= lowest && *key <= highest {
+                numbers.push(*key);
+                positions.push(position as u16);
+            } else {
+                after.push(position as u16);
+            }
+        }
+        let nans = after.len();
+        after.extend(null_positions);
+        Self { numbers, positions, after, nans }
+    }
+}
+
 fn extremes<K: Key>(keys: &[K]) -> Option<(K, K)> {
     let first = *keys.first()?;
     let (mut min, mut max) = (first, first);

@@ -75,14 +75,7 @@ fn build(columns: &[KeyColumn]) -> Result<CompositeParts> {
     }
     let keys: Vec<Vec<u64>> = columns.iter().map(|column| column.keys.iter().map(|key| key.unwrap_or_default()).collect()).collect();
     let all = (1u8 << columns.len()) - 1;
-    let mut by_mask: Vec<Vec<u16>> = vec![Vec::new(); usize::from(all) + 1];
-    for row in 0..rows {
-        let has = columns.iter().enumerate().filter(|(_, column)| column.keys.get(row).is_some_and(Option::is_some));
-        let mask = has.fold(0usize, |mask, (place, _)| mask | 1 << place);
-        if let Some(list) = by_mask.get_mut(mask) {
-            list.push(row as u16);
-        }
-    }
+    let mut by_mask = rows_by_mask(columns, rows);
     let empty = Bounds(std::array::from_fn(|place| (columns.get(place).map_or(0, |column| greatest(column.width)), 0)));
     let mut groups: Vec<Bounds> = Vec::new();
     let mut starts: Vec<u8> = std::iter::once(columns.len() as u8).chain(columns.iter().map(|column| column.width as u8)).collect();
@@ -116,6 +109,26 @@ fn build(columns: &[KeyColumn]) -> Result<CompositeParts> {
             groups.push(bounds);
         }
     }
+    let samples = samples(columns, &groups, empty);
+    words.iter_mut().for_each(|word| *word = word.to_le());
+    Ok(CompositeParts { samples, starts, packed: Buffer::from_vec(words), numbers })
+}
+
+/// The rows of a block by the columns in which they are numbers: one bit for each column, the lowest for the first.
+fn rows_by_mask(columns: &[KeyColumn], rows: usize) -> Vec<Vec<u16>> {
+    let mut by_mask: Vec<Vec<u16>> = vec![Vec::new(); 1 << columns.len()];
+    for row in 0..rows {
+        let has = columns.iter().enumerate().filter(|(_, column)| column.keys.get(row).is_some_and(Option::is_some));
+        let mask = has.fold(0usize, |mask, (place, _)| mask | 1 << place);
+        if let Some(list) = by_mask.get_mut(mask) {
+            list.push(row as u16);
+        }
+    }
+    by_mask
+}
+
+/// The bounds of the block, of groups together, and of each group, as they are stored. `empty` are those of no rows.
+fn samples(columns: &[KeyColumn], groups: &[Bounds], empty: Bounds) -> Vec<u8> {
     let joined = |bounds: &[Bounds]| {
         bounds.iter().fold(empty, |mut sum, more| {
             sum.0.iter_mut().zip(&more.0).for_each(|(sum, more)| *sum = (sum.0.min(more.0), sum.1.max(more.1)));
@@ -124,15 +137,14 @@ fn build(columns: &[KeyColumn]) -> Result<CompositeParts> {
     };
     let mut samples = Vec::new();
     let together: Vec<Bounds> = groups.chunks(GROUPS_TOGETHER).map(joined).collect();
-    for bounds in std::iter::once(&joined(&together)).chain(&together).chain(&groups) {
+    for bounds in std::iter::once(&joined(&together)).chain(&together).chain(groups) {
         for ((min, max), column) in bounds.0.iter().zip(columns) {
             for key in [min, max] {
                 samples.extend_from_slice(key.to_le_bytes().get(..column.width).unwrap_or_default());
             }
         }
     }
-    words.iter_mut().for_each(|word| *word = word.to_le());
-    Ok(CompositeParts { samples, starts, packed: Buffer::from_vec(words), numbers })
+    samples
 }
 
 fn key_of(keys: &[u64], row: u16) -> u64 {

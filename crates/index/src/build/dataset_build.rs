@@ -90,6 +90,16 @@ fn groups(units: &[Unit], threads: usize) -> Vec<&[Unit]> {
     groups
 }
 
+/// Syncs a file after each message, once for all that have arrived meanwhile, until the senders are gone.
+fn sync_after_each(file: Option<&std::fs::File>, written: &mpsc::Receiver<()>) -> std::io::Result<()> {
+    while written.recv().is_ok() {
+        while written.try_recv().is_ok() {}
+        // The system reports a failed sync only once: the sync at the end would not see it.
+        file.map_or(Ok(()), std::fs::File::sync_data)?;
+    }
+    Ok(())
+}
+
 /// The result of a unit.
 enum Outcome {
     Built(Vec<Row>),
@@ -150,14 +160,7 @@ impl Build<'_> {
         // A thread syncs what was written while the rest is built, so that the final sync is short.
         let (syncer, (written, more)) = (writer.syncer(), mpsc::channel::<()>());
         let writer = Mutex::new(writer);
-        let sync = std::thread::spawn(move || {
-            while more.recv().is_ok() {
-                while more.try_recv().is_ok() {}
-                // The system reports a failed sync only once: the sync at the end would not see it.
-                syncer.as_ref().map_or(Ok(()), std::fs::File::sync_data)?;
-            }
-            std::io::Result::Ok(())
-        });
+        let sync = std::thread::spawn(move || sync_after_each(syncer.as_ref(), &more));
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let write = |rows: &[Row]| -> Result<()> {
             built.fetch_add(rows.len() as u64, Ordering::Relaxed);
@@ -175,23 +178,7 @@ impl Build<'_> {
         let of_thread = || {
             let mut builder = Builder::default();
             while let Some(units) = groups.get(next.fetch_add(1, Ordering::Relaxed)).filter(|_| !failed.load(Ordering::Relaxed)) {
-                let (mut rows, mut bytes) = (Vec::new(), 0);
-                for unit in *units {
-                    match self.unit(&mut builder, unit, &previous)? {
-                        Outcome::Built(more) => {
-                            bytes += more.iter().map(|row| row.block.bytes()).sum::<usize>();
-                            rows.extend(more);
-                        }
-                        Outcome::Kept(blocks) => {
-                            kept.fetch_add(blocks, Ordering::Relaxed);
-                        }
-                    }
-                    if bytes > MAX_GROUP_BYTES {
-                        write(&std::mem::take(&mut rows))?;
-                        bytes = 0;
-                    }
-                }
-                write(&rows)?;
+                kept.fetch_add(self.group(&mut builder, units, &previous, write)?, Ordering::Relaxed);
             }
             Ok(())
         };
@@ -210,6 +197,26 @@ impl Build<'_> {
             blocks => Some(IndexFileEntry { bytes: writer.finish()?, place: IndexFilePlace::Sidecar(name), blocks, build: task.build_number(), offset: 0 }),
         };
         Ok(self.fragment(index_file, kept_blocks))
+    }
+
+    /// Builds a group of units and gives their rows to `write`; returns the number of blocks that are kept.
+    fn group(&self, builder: &mut Builder, units: &[Unit], previous: &BlockDirectory, write: impl Fn(&[Row]) -> Result<()>) -> Result<u64> {
+        let (mut rows, mut bytes, mut kept) = (Vec::new(), 0, 0);
+        for unit in units {
+            match self.unit(builder, unit, previous)? {
+                Outcome::Built(more) => {
+                    bytes += more.iter().map(|row| row.block.bytes()).sum::<usize>();
+                    rows.extend(more);
+                }
+                Outcome::Kept(blocks) => kept += blocks,
+            }
+            if bytes > MAX_GROUP_BYTES {
+                write(&std::mem::take(&mut rows))?;
+                bytes = 0;
+            }
+        }
+        write(&rows)?;
+        Ok(kept)
     }
 
     /// Builds the blocks of a unit, or keeps those of the previous build if nothing has changed.

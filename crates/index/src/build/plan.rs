@@ -22,7 +22,7 @@ use crate::freshness::indexed_parts::IndexedParts;
 use crate::freshness::indexed_values::{IndexedValues, supported_level};
 use crate::registry::{index_folder, trusts_all};
 use crate::store::catalog::Catalog;
-use crate::store::manifest::{IndexFileEntry, Manifest, PartPlace};
+use crate::store::manifest::{IndexFileEntry, IndexedDataset, Manifest, PartPlace};
 use crate::store::places;
 use crate::store::stamp::Stamp;
 use crate::store::sweep::{Building, TASK_FILE_MAX_AGE, sweep};
@@ -157,24 +157,12 @@ impl IndexPlan {
         cancellation.check()?;
         let (first, description) = (&values.first, file.dataset(values.first.dataset)?);
         let path = file.path_of(first.dataset)?;
-        let stamp = Stamp::of(file).ok_or_else(|| {
-            Error::unsupported(if !file.array_file().is_stored() {
-                "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
-            } else {
-                "an index of a file that is made of several files, or whose modification time is unknown"
-            })
-        })?;
+        let stamp = stamp_of(file)?;
         let shape = description.dataspace.shape().to_vec();
         let grid = fingerprint::grid(&description);
         let identity = values.identity(file)?;
         let fingerprint = values.fingerprint(file)?;
-        let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
-        if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Err(Error::unsupported(format!(
-                "an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder",
-                folder.display()
-            )));
-        }
+        let folder = folder_for(file, request)?;
         let name =
             file.path().file_name().and_then(|name| name.to_str()).ok_or_else(|| Error::unsupported("an index of a file whose name is not valid UTF-8"))?;
         let read = || Catalog::new(Manifest::read(&folder).unwrap_or_else(|_| Manifest::empty()).renamed(name, request.shared_sidecar));
@@ -182,26 +170,11 @@ impl IndexPlan {
         // Blocks of a stranger's index are not kept: they would become part of an index of this user.
         let indexed = indexed.filter(|(_, before)| before.is_own || trusts_all(file.session()));
         let before = indexed.map(|(_, before)| before);
-        let (level, reason) = match (request.level, before) {
-            _ if values.is_composite() => (Level::Composite, "for boxes in all of them".to_owned()),
-            (Some(level), _) => (supported_level(level, &first.column)?, "as requested".to_owned()),
-            (None, Some(before)) => (before.level, "as in the existing index".to_owned()),
-            (None, None) => choose_level(file, first, &grid, cancellation)?,
-        };
+        let (level, reason) = level_of(file, values, (request.level, before), &grid, cancellation)?;
         let same_grid = before.filter(|before| before.grid == grid && before.level == level && !request.rebuild);
         let valid = same_grid.is_some_and(|before| indexed.is_some_and(|(built_for, _)| built_for == stamp) && before.fingerprint == fingerprint);
         let elements: u64 = shape.iter().fold(1, |n, extent| n.saturating_mul(*extent));
         let width: u64 = values.iter().map(|values| values.column.field().data_type().primitive_width().unwrap_or(1) as u64).sum();
-        let share = match level {
-            Level::Zone => 0,
-            Level::Keys => width,
-            Level::Positions => 128 + width,
-            Level::Exact => 128 + width + 20 * width,
-            Level::Bitmaps => 32,
-            Level::Words => 64 * INDEX_BYTES_OF_TEXT,
-            Level::Composite => 140 + 3 * width + 52 * width,
-        };
-        let blocks = elements.div_ceil(1 << 16);
         self.datasets.push(PlannedIndex {
             file: file.name(),
             path: values.label(file)?,
@@ -209,7 +182,7 @@ impl IndexPlan {
             reason: if valid { "already built and valid".to_owned() } else { reason },
             elements,
             value_bytes: elements.saturating_mul(width),
-            index_bytes: (elements.saturating_mul(share) / 64).saturating_add(blocks * 200),
+            index_bytes: estimated_bytes(level, elements, width),
             needed: !valid,
         });
         let previous: Vec<IndexFileEntry> = same_grid.map(|before| before.index_files.clone()).unwrap_or_default();
@@ -291,6 +264,61 @@ impl IndexPlan {
 /// The path of a dataset of a composite index, and its member.
 fn place_of(file: &File, values: &IndexedValues) -> Result<PartPlace> {
     Ok(PartPlace { path: file.path_of(values.dataset)?.to_string(), member: values.member.as_ref().map(|member| member.name.clone()) })
+}
+
+/// The state of the file that an index is built for.
+fn stamp_of(file: &File) -> Result<Stamp> {
+    Stamp::of(file).ok_or_else(|| {
+        Error::unsupported(if !file.array_file().is_stored() {
+            "an index of arrays that are not all in one file or folder, opened for reading only: their changes could not be detected"
+        } else {
+            "an index of a file that is made of several files, or whose modification time is unknown"
+        })
+    })
+}
+
+/// The folder that the index of a file is built in.
+fn folder_for(file: &File, request: &IndexRequest) -> Result<PathBuf> {
+    let folder = places::sidecar(file.path(), request.shared_sidecar, index_folder(file.session()));
+    if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return Err(Error::unsupported(format!(
+            "an index in '{}': it is a symbolic link, which is not followed; give its folder as index_folder",
+            folder.display()
+        )));
+    }
+    Ok(folder)
+}
+
+/// The level of an index and the reason for it. `requested` is followed first, then the level of the index `before`.
+fn level_of(
+    file: &File,
+    values: &IndexedParts,
+    (requested, before): (Option<Level>, Option<&IndexedDataset>),
+    grid: &BlockGrid,
+    cancellation: &Cancellation,
+) -> Result<(Level, String)> {
+    match (requested, before) {
+        _ if values.is_composite() => Ok((Level::Composite, "for boxes in all of them".to_owned())),
+        (Some(level), _) => Ok((supported_level(level, &values.first.column)?, "as requested".to_owned())),
+        (None, Some(before)) => Ok((before.level, "as in the existing index".to_owned())),
+        (None, None) => choose_level(file, &values.first, grid, cancellation),
+    }
+}
+
+/// Estimated bytes of an index of `elements` elements of `width` bytes each.
+fn estimated_bytes(level: Level, elements: u64, width: u64) -> u64 {
+    // Bytes for 64 elements.
+    let share = match level {
+        Level::Zone => 0,
+        Level::Keys => width,
+        Level::Positions => 128 + width,
+        Level::Exact => 128 + width + 20 * width,
+        Level::Bitmaps => 32,
+        Level::Words => 64 * INDEX_BYTES_OF_TEXT,
+        Level::Composite => 140 + 3 * width + 52 * width,
+    };
+    let blocks = elements.div_ceil(1 << 16);
+    (elements.saturating_mul(share) / 64).saturating_add(blocks * 200)
 }
 
 /// Chooses the level for a dataset. Returns it with the reason.

@@ -4,7 +4,7 @@
 //! sides. The few keys between the bounds are then read from the blocks.
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
-use hyperslab_scan::pruner::{Level, after};
+use hyperslab_scan::pruner::{CountBounds, Level, after};
 
 use super::counts::counts_below;
 use super::indexed_column::IndexedColumn;
@@ -22,12 +22,30 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
         return Ok(None);
     }
     let bounds = |key: u64| Ok::<_, Error>(counts_below(column, entries, &[Some(key)], Level::Keys, cancellation)?.and_then(|found| found.first().copied()));
+    let Some((low, high)) = narrowed((min, max), wanted, bounds)? else { return Ok(None) };
+    if low == high {
+        return Ok(Some(low));
+    }
+    let Some(below) = counts_below(column, entries, &[Some(low)], Level::Exact, cancellation)?.and_then(|found| found.first().copied()?.exact()) else {
+        return Ok(None);
+    };
+    let mut keys: Vec<u64> = match keys_between(column, entries, (low, high), cancellation) {
+        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
+        between => between?.concat(),
+    };
+    let index = wanted.checked_sub(below).and_then(|index| usize::try_from(index).ok()).filter(|index| *index < keys.len());
+    let index = index.ok_or_else(|| Error::internal("the keys between the bounds do not include the wanted rank"))?;
+    Ok(Some(*keys.select_nth_unstable(index).1))
+}
+
+/// Narrows the bounds of the key with rank `wanted` by counting the values below keys between them. `None` if the index cannot answer.
+fn narrowed((min, max): (u64, u64), wanted: u64, values_below: impl Fn(u64) -> Result<Option<CountBounds>>) -> Result<Option<(u64, u64)>> {
     // The answer is at least `low` and at most `high`.
     let (mut low, mut high) = (min, max);
     let (mut from, mut to) = (min, max);
     while from < to {
         let middle = from + (to - from).div_ceil(2);
-        let Some(below) = bounds(middle)? else { return Ok(None) };
+        let Some(below) = values_below(middle)? else { return Ok(None) };
         if below.upper <= wanted {
             (low, from) = (middle, middle);
         } else {
@@ -41,20 +59,19 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
     while from < to {
         let middle = from + (to - from) / 2;
         // The answer does not exceed a key if more than `wanted` values are below the next key.
-        let Some(below) = bounds(middle + 1)? else { return Ok(None) };
+        let Some(below) = values_below(middle + 1)? else { return Ok(None) };
         if below.lower > wanted {
             (high, to) = (middle, middle);
         } else {
             from = middle + 1;
         }
     }
-    if low == high {
-        return Ok(Some(low));
-    }
-    let Some(below) = counts_below(column, entries, &[Some(low)], Level::Exact, cancellation)?.and_then(|found| found.first().copied()?.exact()) else {
-        return Ok(None);
-    };
-    let between = column.for_each_block(entries, cancellation, |keys: &mut Vec<u64>, entry, scratch| {
+    Ok(Some((low, high)))
+}
+
+/// The keys from `low` to `high`, in several lists.
+fn keys_between(column: &IndexedColumn, entries: &[&BlockEntry], (low, high): (u64, u64), cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
+    column.for_each_block(entries, cancellation, |keys: &mut Vec<u64>, entry, scratch| {
         let Some((index_file, row)) = column.directory.row(entry) else { return Err(Error::internal("a block is missing from the index")) };
         if row.zone.numbers == 0 || row.zone.max < low || row.zone.min > high {
             return Ok(());
@@ -82,12 +99,5 @@ pub(crate) fn key_at_rank(column: &IndexedColumn, entries: &[&BlockEntry], wante
             }
             Ok(())
         })
-    });
-    let mut keys: Vec<u64> = match between {
-        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(None),
-        between => between?.concat(),
-    };
-    let index = wanted.checked_sub(below).and_then(|index| usize::try_from(index).ok()).filter(|index| *index < keys.len());
-    let index = index.ok_or_else(|| Error::internal("the keys between the bounds do not include the wanted rank"))?;
-    Ok(Some(*keys.select_nth_unstable(index).1))
+    })
 }

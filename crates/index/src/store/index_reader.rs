@@ -183,6 +183,21 @@ impl IndexFile {
     fn load_batch(&mut self, ndim: usize, rows: u64, spans: &[Span]) -> Result<()> {
         let batch = self.batches.len();
         let rows_here = usize::try_from(rows).map_err(|_| bad("a batch has too many rows"))?;
+        let columns = self.columns(ndim, rows_here, spans)?;
+        for row in 0..rows_here {
+            match columns.row(row, batch, self.rows.len()) {
+                Some(stored) => self.rows.push(stored),
+                None => self.damaged += 1,
+            }
+        }
+        let mut whole = columns.large.iter().map(|(_, span)| *span);
+        let (Some(samples), Some(starts)) = (whole.next(), whole.next()) else { return Err(Error::internal("an index file without its large columns")) };
+        self.batches.push((samples, starts, OnceLock::new()));
+        Ok(())
+    }
+
+    /// Reads the columns of a batch from its buffers.
+    fn columns(&self, ndim: usize, rows: usize, spans: &[Span]) -> Result<BatchColumns> {
         // Two lists (validity; validity and values of the items), eight integers, six binaries, one integer.
         let buffer = |index: usize| spans.get(index).copied().ok_or_else(|| bad("a buffer is missing"));
         let longs = |index: usize, count: usize| -> Result<Vec<u64>> {
@@ -193,67 +208,20 @@ impl IndexFile {
             let found = self.integers(buffer(index)?, count, 4)?;
             Ok(found.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect())
         };
-        let extents = rows_here.checked_mul(ndim).ok_or_else(|| bad("too many dimensions"))?;
+        let extents = rows.checked_mul(ndim).ok_or_else(|| bad("too many dimensions"))?;
         let (origins, shapes) = (longs(2, extents)?, longs(5, extents)?);
-        let levels = self.integers(buffer(7)?, rows_here, 1)?;
-        let (numbers, nans, nulls) = (shorts(9, rows_here)?, shorts(11, rows_here)?, shorts(13, rows_here)?);
-        let (min, max) = (longs(15, rows_here)?, longs(17, rows_here)?);
-        let (hash, source) = (longs(19, rows_here)?, longs(21, rows_here)?);
+        let levels = self.integers(buffer(7)?, rows, 1)?;
+        let (numbers, nans, nulls) = (shorts(9, rows)?, shorts(11, rows)?, shorts(13, rows)?);
+        let (min, max) = (longs(15, rows)?, longs(17, rows)?);
+        let (hash, source) = (longs(19, rows)?, longs(21, rows)?);
         let mut large = Vec::new();
         for column in 0..LARGE_COLUMNS + 1 {
-            large.push((longs(23 + 3 * column, rows_here + 1)?, buffer(24 + 3 * column)?));
+            large.push((longs(23 + 3 * column, rows + 1)?, buffer(24 + 3 * column)?));
         }
-        let row_sums = shorts(23 + 3 * (LARGE_COLUMNS + 1), rows_here)?;
+        let row_sums = shorts(23 + 3 * (LARGE_COLUMNS + 1), rows)?;
         let (sum_ends, sum_span) = large.pop().ok_or_else(|| bad("the checksums are missing"))?;
         let sums = self.bytes(sum_span.offset, sum_span.length as u64, MAX_METADATA_BYTES)?;
-        for row in 0..rows_here {
-            let stored = (|| {
-                let at = |list: &[u64]| list.get(row).copied();
-                let short = |list: &[u32]| list.get(row).copied();
-                let region = Region { start: origins.get(row * ndim..(row + 1) * ndim)?.to_vec(), count: shapes.get(row * ndim..(row + 1) * ndim)?.to_vec() };
-                let zone = Zone { numbers: short(&numbers)?, nans: short(&nans)?, nulls: short(&nulls)?, min: at(&min)?, max: at(&max)?, hash: at(&hash)? };
-                let mut parts = [Span::default(); LARGE_COLUMNS];
-                for (part, (ends, span)) in parts.iter_mut().zip(&large) {
-                    *part = within(*span, *ends.get(row)?, *ends.get(row + 1)?)?;
-                }
-                let sums = within(Span { offset: 0, length: sums.len() }, *sum_ends.get(row)?, *sum_ends.get(row + 1)?)
-                    .and_then(|span| sums.get(usize::try_from(span.offset).ok()?..)?.get(..span.length))?;
-                let (level, source) = (*levels.get(row)?, at(&source)?);
-                let lengths = parts.map(|part| part.length as u64);
-                if row_checksum(&region, level, &zone, source, lengths, sums) != short(&row_sums)? {
-                    return None;
-                }
-                if zone.numbers > 0 && !zone.is_consistent() {
-                    return None;
-                }
-                let pages = |part: &Span| part.length.div_ceil(PAGE_BYTES);
-                if sums.len() != parts.iter().map(pages).sum::<usize>() * 4 {
-                    return None;
-                }
-                let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
-                let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-                Some(StoredRow {
-                    region,
-                    level: level_of(level)?,
-                    zone,
-                    source,
-                    parts,
-                    checksums,
-                    verified,
-                    kept: OnceLock::new(),
-                    batch,
-                    index: self.rows.len(),
-                })
-            })();
-            match stored {
-                Some(stored) => self.rows.push(stored),
-                None => self.damaged += 1,
-            }
-        }
-        let mut whole = large.iter().map(|(_, span)| *span);
-        let (Some(samples), Some(starts)) = (whole.next(), whole.next()) else { return Err(Error::internal("an index file without its large columns")) };
-        self.batches.push((samples, starts, OnceLock::new()));
-        Ok(())
+        Ok(BatchColumns { ndim, origins, shapes, levels, numbers, nans, nulls, min, max, hash, source, large, row_sums, sum_ends, sums })
     }
 
     /// Reads `count` elements of `width` bytes from the beginning of a buffer.
@@ -352,6 +320,66 @@ fn span(buffer: &Buffer, body: u64, end: u64) -> Result<Span> {
     let offset = body.checked_add(offset).ok_or_else(|| bad("a buffer is outside its batch"))?;
     offset.checked_add(length).filter(|last| *last <= end).ok_or_else(|| bad("a buffer is outside its batch"))?;
     Ok(Span { offset, length: usize::try_from(length).map_err(|_| bad("a buffer exceeds memory"))? })
+}
+
+/// The columns of a batch in memory, except for the large ones.
+struct BatchColumns {
+    ndim: usize,
+    origins: Vec<u64>,
+    shapes: Vec<u64>,
+    levels: Vec<u8>,
+    numbers: Vec<u32>,
+    nans: Vec<u32>,
+    nulls: Vec<u32>,
+    min: Vec<u64>,
+    max: Vec<u64>,
+    hash: Vec<u64>,
+    source: Vec<u64>,
+    /// Where the values of each large column end, by row, and all of them.
+    large: Vec<(Vec<u64>, Span)>,
+    row_sums: Vec<u32>,
+    /// Checksums of the pages of the large columns, and where those of each row end.
+    sum_ends: Vec<u64>,
+    sums: Vec<u8>,
+}
+
+impl BatchColumns {
+    /// A row of this batch, which is row `index` of the index file; `None` if it is damaged.
+    fn row(&self, row: usize, batch: usize, index: usize) -> Option<StoredRow> {
+        let at = |list: &[u64]| list.get(row).copied();
+        let short = |list: &[u32]| list.get(row).copied();
+        let extents = row * self.ndim..(row + 1) * self.ndim;
+        let region = Region { start: self.origins.get(extents.clone())?.to_vec(), count: self.shapes.get(extents)?.to_vec() };
+        let zone = Zone {
+            numbers: short(&self.numbers)?,
+            nans: short(&self.nans)?,
+            nulls: short(&self.nulls)?,
+            min: at(&self.min)?,
+            max: at(&self.max)?,
+            hash: at(&self.hash)?,
+        };
+        let mut parts = [Span::default(); LARGE_COLUMNS];
+        for (part, (ends, span)) in parts.iter_mut().zip(&self.large) {
+            *part = within(*span, *ends.get(row)?, *ends.get(row + 1)?)?;
+        }
+        let sums = within(Span { offset: 0, length: self.sums.len() }, *self.sum_ends.get(row)?, *self.sum_ends.get(row + 1)?)
+            .and_then(|span| self.sums.get(usize::try_from(span.offset).ok()?..)?.get(..span.length))?;
+        let (level, source) = (*self.levels.get(row)?, at(&self.source)?);
+        let lengths = parts.map(|part| part.length as u64);
+        if row_checksum(&region, level, &zone, source, lengths, sums) != short(&self.row_sums)? {
+            return None;
+        }
+        if zone.numbers > 0 && !zone.is_consistent() {
+            return None;
+        }
+        let pages = |part: &Span| part.length.div_ceil(PAGE_BYTES);
+        if sums.len() != parts.iter().map(pages).sum::<usize>() * 4 {
+            return None;
+        }
+        let checksums = sums.chunks_exact(4).filter_map(|n| n.first_chunk()).map(|n| u32::from_le_bytes(*n)).collect::<Vec<_>>();
+        let verified = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Some(StoredRow { region, level: level_of(level)?, zone, source, parts, checksums, verified, kept: OnceLock::new(), batch, index })
+    }
 }
 
 fn within(span: Span, start: u64, end: u64) -> Option<Span> {

@@ -5,13 +5,13 @@
 //! PyTables has sorted them completely.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use hyperslab_array::{Attribute, Axis, Cancellation, Datatype, Error, ErrorKind, FloatFormat, Result, Selection};
 use hyperslab_columns::{Column, Decoding};
-use hyperslab_formats::{Dataset, ObjectId};
+use hyperslab_formats::{Attributes, Dataset, ObjectId};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
 
@@ -57,6 +57,111 @@ pub(super) struct Span {
     pub positions: Range<u64>,
 }
 
+/// What the attributes of an index, and its column, say about it.
+struct IndexForm {
+    key_type: KeyType,
+    slice_size: u64,
+    chunk_size: u64,
+}
+
+impl IndexForm {
+    fn of(table: &Dataset, column: &str, attributes: &Attributes) -> std::result::Result<Self, Unusable> {
+        if attributes.get("DIRTY").is_some_and(is_set) {
+            return Err("is dirty: PyTables says that it does not belong to the values of the table".to_owned());
+        }
+        let Datatype::Compound { members, .. } = &table.datatype else { return Err("is of a table without columns".to_owned()) };
+        let Some(member) = members.iter().find(|member| member.name == column) else { return Err("is of a column that does not exist".to_owned()) };
+        let Some(key_type) = key_type(&member.datatype) else {
+            return Err("is of a column that does not hold integers and floats of 4 or 8 bytes".to_owned());
+        };
+        let number = |name: &str| attributes.get(name).and_then(whole_number);
+        if number("reduction") != Some(1) {
+            return Err("is not of the kind full".to_owned());
+        }
+        let (Some(slice_size), Some(chunk_size)) = (number("slicesize").filter(|size| *size > 0), number("chunksize").filter(|size| *size > 0)) else {
+            return Err("has no attributes slicesize and chunksize".to_owned());
+        };
+        Ok(Self { key_type, slice_size, chunk_size })
+    }
+}
+
+/// An array of an index.
+struct IndexArray {
+    id: ObjectId,
+    dataset: Arc<Dataset>,
+    member: Member,
+}
+
+impl IndexArray {
+    fn find(file: &File, group: &Member, name: &str) -> Result<Self> {
+        let path = join(&group.path, name);
+        let missing = || Error::new(ErrorKind::Corrupt, format!("it has no array {name}"));
+        let member = optional(file, &path)?.ok_or_else(missing)?;
+        let dataset = member.dataset().cloned().ok_or_else(missing)?;
+        match &member.object {
+            Ok((found, _)) if found.file == *file => Ok(Self { id: found.object, dataset, member }),
+            _ => Err(missing()),
+        }
+    }
+
+    /// How many of its elements are in use, if an attribute says so.
+    fn elements(&self) -> Result<Option<u64>> {
+        Ok(self.member.attributes()?.get("nelements").and_then(whole_number))
+    }
+
+    fn shape(&self) -> &[u64] {
+        self.dataset.dataspace.shape()
+    }
+}
+
+/// The arrays of an index: sorted values and their rows, those of the last slice, and first and last values of slices and chunks.
+struct IndexArrays {
+    sorted: IndexArray,
+    indices: IndexArray,
+    last_sorted: IndexArray,
+    last_indices: IndexArray,
+    ranges: IndexArray,
+    bounds: IndexArray,
+}
+
+impl IndexArrays {
+    fn find(file: &File, group: &Member) -> Result<Self> {
+        let find = |name: &str| IndexArray::find(file, group, name);
+        Ok(Self {
+            sorted: find("sorted")?,
+            indices: find("indices")?,
+            last_sorted: find("sortedLR")?,
+            last_indices: find("indicesLR")?,
+            ranges: find("ranges")?,
+            bounds: find("bounds")?,
+        })
+    }
+
+    fn check_types(&self, key_type: KeyType) -> std::result::Result<(), Unusable> {
+        let is_of = |array: &IndexArray, wanted: KeyType| self::key_type(&array.dataset.datatype) == Some(wanted);
+        if [&self.sorted, &self.last_sorted, &self.ranges, &self.bounds].into_iter().any(|array| !is_of(array, key_type)) {
+            return Err("holds values of another type than the column".to_owned());
+        }
+        if [&self.indices, &self.last_indices].into_iter().any(|array| !is_of(array, KeyType::Unsigned(8))) {
+            return Err("is not of the kind full".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Number of slices, if the shapes fit together. The last slice has `last` values and `last_rows` rows.
+    fn slices(&self, slice_size: u64, chunk_size: u64, (last, last_rows): (u64, u64)) -> std::result::Result<u64, Unusable> {
+        let chunks = slice_size.div_ceil(chunk_size);
+        let shapes = [self.sorted.shape(), self.indices.shape(), self.ranges.shape(), self.bounds.shape()];
+        let &[slices, _] = shapes[0] else { return Err("has sorted values of another shape than PyTables writes".to_owned()) };
+        let fits = shapes == [&[slices, slice_size][..], &[slices, slice_size], &[slices, 2], &[slices, chunks - 1]];
+        let holds_last = |array: &IndexArray| matches!(array.shape(), &[length] if length >= last);
+        if !fits || last != last_rows || !holds_last(&self.last_sorted) || !holds_last(&self.last_indices) {
+            return Err("has parts whose shapes do not fit together".to_owned());
+        }
+        Ok(slices)
+    }
+}
+
 /// What an index cannot be used for: a sentence about it.
 pub(super) type Unusable = String;
 
@@ -91,58 +196,21 @@ impl SortedIndex {
     }
 
     fn read(file: &File, table: &Dataset, path: &str, column: &str, group: &Member) -> Result<std::result::Result<Self, Unusable>> {
-        let attributes = group.attributes()?;
-        if attributes.get("DIRTY").is_some_and(is_set) {
-            return Ok(Err("is dirty: PyTables says that it does not belong to the values of the table".to_owned()));
-        }
-        let Datatype::Compound { members, .. } = &table.datatype else { return Ok(Err("is of a table without columns".to_owned())) };
-        let Some(member) = members.iter().find(|member| member.name == column) else { return Ok(Err("is of a column that does not exist".to_owned())) };
-        let Some(key_type) = key_type(&member.datatype) else {
-            return Ok(Err("is of a column that does not hold integers and floats of 4 or 8 bytes".to_owned()));
+        let IndexForm { key_type, slice_size, chunk_size } = match IndexForm::of(table, column, &*group.attributes()?) {
+            Ok(form) => form,
+            Err(reason) => return Ok(Err(reason)),
         };
-        let number = |name: &str| attributes.get(name).and_then(whole_number);
-        if number("reduction") != Some(1) {
-            return Ok(Err("is not of the kind full".to_owned()));
+        let arrays = IndexArrays::find(file, group)?;
+        if let Err(reason) = arrays.check_types(key_type) {
+            return Ok(Err(reason));
         }
-        let (Some(slice_size), Some(chunk_size)) = (number("slicesize").filter(|size| *size > 0), number("chunksize").filter(|size| *size > 0)) else {
-            return Ok(Err("has no attributes slicesize and chunksize".to_owned()));
-        };
-        let part = |name: &str| -> Result<(ObjectId, std::sync::Arc<Dataset>, Member)> {
-            let path = join(&group.path, name);
-            let missing = || Error::new(ErrorKind::Corrupt, format!("it has no array {name}"));
-            let member = optional(file, &path)?.ok_or_else(missing)?;
-            let dataset = member.dataset().cloned().ok_or_else(missing)?;
-            match &member.object {
-                Ok((found, _)) if found.file == *file => Ok((found.object, dataset, member)),
-                _ => Err(missing()),
-            }
-        };
-        let ((sorted, of_sorted, _), (indices, of_indices, _)) = (part("sorted")?, part("indices")?);
-        let ((last_sorted, of_last, about_last), (last_indices, of_last_indices, about_indices)) = (part("sortedLR")?, part("indicesLR")?);
-        let ((ranges, of_ranges, _), (bounds, of_bounds, _)) = (part("ranges")?, part("bounds")?);
-        for one in [&of_sorted, &of_last, &of_ranges, &of_bounds] {
-            if self::key_type(&one.datatype) != Some(key_type) {
-                return Ok(Err("holds values of another type than the column".to_owned()));
-            }
-        }
-        for one in [&of_indices, &of_last_indices] {
-            if self::key_type(&one.datatype) != Some(KeyType::Unsigned(8)) {
-                return Ok(Err("is not of the kind full".to_owned()));
-            }
-        }
-        let (Some(last), Some(last_rows)) =
-            (about_last.attributes()?.get("nelements").and_then(whole_number), about_indices.attributes()?.get("nelements").and_then(whole_number))
-        else {
+        let (Some(last), Some(last_rows)) = (arrays.last_sorted.elements()?, arrays.last_indices.elements()?) else {
             return Ok(Err("does not say how many values its last slice has".to_owned()));
         };
-        let chunks = slice_size.div_ceil(chunk_size);
-        let shapes = [of_sorted.dataspace.shape(), of_indices.dataspace.shape(), of_ranges.dataspace.shape(), of_bounds.dataspace.shape()];
-        let &[slices, _] = shapes[0] else { return Ok(Err("has sorted values of another shape than PyTables writes".to_owned())) };
-        let fits = shapes == [&[slices, slice_size][..], &[slices, slice_size], &[slices, 2], &[slices, chunks - 1]];
-        let holds_last = |dataset: &Dataset| matches!(dataset.dataspace.shape(), &[length] if length >= last);
-        if !fits || last != last_rows || !holds_last(&of_last) || !holds_last(&of_last_indices) {
-            return Ok(Err("has parts whose shapes do not fit together".to_owned()));
-        }
+        let slices = match arrays.slices(slice_size, chunk_size, (last, last_rows)) {
+            Ok(slices) => slices,
+            Err(reason) => return Ok(Err(reason)),
+        };
         let &[rows] = table.dataspace.shape() else { return Ok(Err("is of a table without rows".to_owned())) };
         let indexed = slices.checked_mul(slice_size).and_then(|all| all.checked_add(last));
         if indexed != Some(rows) {
@@ -152,20 +220,20 @@ impl SortedIndex {
         if known.is_some_and(|known| known != Some(rows)) {
             return Ok(Err("is of a table whose attribute NROWS is not its number of rows".to_owned()));
         }
-        if slices.saturating_mul(chunks + 1) > MAX_BOUNDS || last.max(chunk_size.min(slice_size)) > MAX_VALUES {
+        if slices.saturating_mul(slice_size.div_ceil(chunk_size) + 1) > MAX_BOUNDS || last.max(chunk_size.min(slice_size)) > MAX_VALUES {
             return Ok(Err("has more slices, or larger ones, than are kept in memory".to_owned()));
         }
-        let ends = keys_of(file, ranges, &Selection::all(of_ranges.dataspace.shape()), key_type, &Cancellation::new())?;
+        let ends = keys_of(file, arrays.ranges.id, &Selection::all(arrays.ranges.dataset.dataspace.shape()), key_type, &Cancellation::new())?;
         let ranges = ends.as_chunks::<2>().0.iter().map(|[first, last]| (*first, *last)).collect();
-        let bounds = keys_of(file, bounds, &Selection::all(of_bounds.dataspace.shape()), key_type, &Cancellation::new())?;
+        let bounds = keys_of(file, arrays.bounds.id, &Selection::all(arrays.bounds.dataset.dataspace.shape()), key_type, &Cancellation::new())?;
         let (last_keys, is_verified, problem) = Default::default();
         Ok(Ok(Self {
             key_type,
             rows,
-            sorted,
-            indices,
-            last_sorted,
-            last_indices,
+            sorted: arrays.sorted.id,
+            indices: arrays.indices.id,
+            last_sorted: arrays.last_sorted.id,
+            last_indices: arrays.last_indices.id,
             slices,
             slice_size,
             chunk_size,

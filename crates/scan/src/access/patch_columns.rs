@@ -17,7 +17,6 @@ impl Window<'_> {
     /// The values of a column of the cells of boxes at the window's rows.
     pub(super) fn patched(&self, patched: &Patched<Elements>, loaded: &LoadedPatches) -> Result<ArrayRef> {
         let [rows] = self.selection.axes() else { return Err(Error::internal("cells of boxes in rows of several dimensions")) };
-        let no_axis = || Error::internal("no such axis");
         Ok(match &patched.what {
             PatchValues::Cells => Arc::new(Int64Array::from(loaded.boxes.cells_of(rows)?)),
             PatchValues::Number => Arc::new(rows.indexes().map(|place| number(&loaded.boxes, place)).collect::<Result<Int64Array>>()?),
@@ -44,50 +43,61 @@ impl Window<'_> {
                 Arc::new(Int64Array::from(numbers))
             }
             PatchValues::Block { values } => self.of_blocks(values, &loaded.boxes, rows)?,
-            PatchValues::Index { axis } => {
-                let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
-                for run in loaded.boxes.runs(rows)? {
-                    let first = *run.first.get(*axis).ok_or_else(no_axis)?;
-                    match axis {
-                        0 => indexes.extend((0..run.count).map(|further| first.wrapping_add_unsigned(further))),
-                        _ => indexes.resize(indexes.len() + length(&run)?, first),
-                    }
-                }
-                Arc::new(Int64Array::from(indexes))
-            }
+            PatchValues::Index { axis } => Arc::new(Int64Array::from(self.indexes(loaded.boxes.runs(rows)?, *axis)?)),
             PatchValues::Center { axis, origin, spacing } => {
-                let mut centers: Vec<f64> = Vec::with_capacity(self.count);
-                for run in loaded.boxes.runs(rows)? {
-                    let first = *run.first.get(*axis).ok_or_else(no_axis)?;
-                    match axis {
-                        0 => centers.extend((0..run.count).map(|further| center(first.wrapping_add_unsigned(further), *origin, *spacing))),
-                        _ => centers.resize(centers.len() + length(&run)?, center(first, *origin, *spacing)),
-                    }
-                }
-                Arc::new(Float64Array::from(centers))
+                Arc::new(Float64Array::from(self.centers(loaded.boxes.runs(rows)?, *axis, (*origin, *spacing))?))
             }
-            PatchValues::Covered { .. } => {
-                let cover = loaded.cover.as_ref().ok_or_else(|| Error::internal("the boxes of the next level were not loaded"))?;
-                let mut flags = BooleanBufferBuilder::new(self.count);
-                // The finer boxes over the box of the last run.
-                let mut over: Option<(usize, Vec<PatchBox>)> = None;
-                for run in loaded.boxes.runs(rows)? {
-                    if over.as_ref().is_none_or(|(patch, _)| *patch != run.patch) {
-                        self.check()?;
-                        let patch = loaded.boxes.boxes().get(run.patch).ok_or_else(|| Error::internal("no such box"))?;
-                        over = Some((run.patch, cover.over(patch)));
-                    }
-                    let boxes = over.as_ref().map_or(&[][..], |(_, boxes)| boxes.as_slice());
-                    mark(&mut flags, &run, boxes)?;
-                }
-                Arc::new(BooleanArray::new(flags.finish(), None))
-            }
+            PatchValues::Covered { .. } => Arc::new(self.covered(loaded, rows)?),
             PatchValues::Component { values, number, count, ghosts, .. } => {
                 let starts = loaded.starts.as_ref().ok_or_else(|| Error::internal("the elements of boxes were not loaded"))?;
                 let selection = Selection::new(vec![loaded.boxes.elements_of(rows, starts, layout(*count, ghosts), *number)?], &values.shape()?)?;
                 self.shared_elements(values, &selection)?
             }
         })
+    }
+
+    /// The indexes of the cells of runs along an axis.
+    fn indexes(&self, runs: Vec<CellRun>, axis: usize) -> Result<Vec<i64>> {
+        let mut indexes: Vec<i64> = Vec::with_capacity(self.count);
+        for run in runs {
+            let first = *run.first.get(axis).ok_or_else(no_axis)?;
+            match axis {
+                0 => indexes.extend((0..run.count).map(|further| first.wrapping_add_unsigned(further))),
+                _ => indexes.resize(indexes.len() + length(&run)?, first),
+            }
+        }
+        Ok(indexes)
+    }
+
+    /// The centers of the cells of runs along an axis.
+    fn centers(&self, runs: Vec<CellRun>, axis: usize, (origin, spacing): (f64, f64)) -> Result<Vec<f64>> {
+        let mut centers: Vec<f64> = Vec::with_capacity(self.count);
+        for run in runs {
+            let first = *run.first.get(axis).ok_or_else(no_axis)?;
+            match axis {
+                0 => centers.extend((0..run.count).map(|further| center(first.wrapping_add_unsigned(further), origin, spacing))),
+                _ => centers.resize(centers.len() + length(&run)?, center(first, origin, spacing)),
+            }
+        }
+        Ok(centers)
+    }
+
+    /// Whether boxes of the next level cover the cells of boxes.
+    fn covered(&self, loaded: &LoadedPatches, rows: &Axis) -> Result<BooleanArray> {
+        let cover = loaded.cover.as_ref().ok_or_else(|| Error::internal("the boxes of the next level were not loaded"))?;
+        let mut flags = BooleanBufferBuilder::new(self.count);
+        // The finer boxes over the box of the last run.
+        let mut over: Option<(usize, Vec<PatchBox>)> = None;
+        for run in loaded.boxes.runs(rows)? {
+            if over.as_ref().is_none_or(|(patch, _)| *patch != run.patch) {
+                self.check()?;
+                let patch = loaded.boxes.boxes().get(run.patch).ok_or_else(|| Error::internal("no such box"))?;
+                over = Some((run.patch, cover.over(patch)));
+            }
+            let boxes = over.as_ref().map_or(&[][..], |(_, boxes)| boxes.as_slice());
+            mark(&mut flags, &run, boxes)?;
+        }
+        Ok(BooleanArray::new(flags.finish(), None))
     }
 
     /// Windows share chunks: each holds parts of several components or blocks.
@@ -99,6 +109,10 @@ impl Window<'_> {
         let (bytes, heap) = self.read_of(shared.as_ref().unwrap_or(file), values.dataset, selection, values.column.datatype())?;
         values.column.take_arrow(bytes.into_buffer(), &heap).map_err(|error| values.place(error))
     }
+}
+
+fn no_axis() -> Error {
+    Error::internal("no such axis")
 }
 
 /// The number of a box in its file.

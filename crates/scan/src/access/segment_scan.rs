@@ -73,7 +73,7 @@ impl SegmentScan {
         let boxes = if dimensions.empty { None } else { dimensions.answer_by_boxes(table, &mut left, &mut loaded, cancellation)? };
         let mut residual = (!left.is_empty()).then(|| Predicate::all(left.iter().copied().cloned()));
         let (indexed_predicates, mut is_fully_indexed) = indexed_predicates(&segment, table, &left, wanted, composite_files);
-        let Dimensions { mut axes, empty, mut coordinates, .. } = dimensions;
+        let Dimensions { mut axes, empty, coordinates, .. } = dimensions;
         if empty {
             axes = vec![Axis::range(0, 0); axes.len().max(1)];
         }
@@ -85,13 +85,7 @@ impl SegmentScan {
         } else {
             Selection::new(axes, &segment.shape)?
         };
-        let residual = match residual {
-            None => None,
-            Some(predicate) => {
-                let needed = predicate.columns().into_iter().map(|name| top_level(&name, table)).collect::<BTreeSet<_>>();
-                Some((predicate.bind(table)?, needed.into_iter().collect()))
-            }
-        };
+        let residual = residual.map(|predicate| bound_with_columns(&predicate, table)).transpose()?;
         let mut part = Self {
             selection,
             wanted: wanted.clone(),
@@ -105,23 +99,29 @@ impl SegmentScan {
             coordinate_cache,
             segment,
         };
-        for name in part.columns_read() {
-            match part.segment.column(&name).map(|c| &c.source) {
+        part.load_columns(coordinates, cancellation)?;
+        Ok(part)
+    }
+
+    /// Reads what is read once for the columns in use, except for what `coordinates` already has.
+    fn load_columns(&mut self, mut coordinates: HashMap<ObjectId, ArrayRef>, cancellation: &Cancellation) -> Result<()> {
+        for name in self.columns_read() {
+            match self.segment.column(&name).map(|c| &c.source) {
                 Some(Source::Coordinate { dataset, column, .. }) => {
-                    load(&part.segment, *dataset, column, &mut coordinates, cancellation)?;
+                    load(&self.segment, *dataset, column, &mut coordinates, cancellation)?;
                 }
-                Some(Source::Composed(_)) if part.loaded.contains_key(&name) => {}
+                Some(Source::Composed(_)) if self.loaded.contains_key(&name) => {}
                 // Nothing is read of boxes that have no rows.
-                Some(Source::Composed(composed)) if part.selection.is_empty() && matches!(**composed, Values::Patches(_)) => {}
+                Some(Source::Composed(composed)) if self.selection.is_empty() && matches!(**composed, Values::Patches(_)) => {}
                 Some(Source::Composed(composed)) => {
-                    let loaded = composed.load(part.loaded.values(), &part.segment.shape, cancellation)?;
-                    part.loaded.insert(name, loaded);
+                    let loaded = composed.load(self.loaded.values(), &self.segment.shape, cancellation)?;
+                    self.loaded.insert(name, loaded);
                 }
                 _ => {}
             }
         }
-        part.coordinates = coordinates;
-        Ok(part)
+        self.coordinates = coordinates;
+        Ok(())
     }
 
     /// All columns that are wanted or tested.
@@ -160,6 +160,12 @@ impl SegmentScan {
         }
         bytes.max(1)
     }
+}
+
+/// A predicate bound to a table, and the columns that it uses.
+fn bound_with_columns(predicate: &Predicate, table: &Schema) -> Result<(BoundPredicate, Vec<String>)> {
+    let needed = predicate.columns().into_iter().map(|name| top_level(&name, table)).collect::<BTreeSet<_>>();
+    Ok((predicate.bind(table)?, needed.into_iter().collect()))
 }
 
 /// The rows that conditions on dimensions and constants leave of a segment.

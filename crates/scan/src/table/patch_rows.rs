@@ -104,7 +104,7 @@ impl PatchBoxes {
                 _ => size(along_k).saturating_mul(size(along_j)).saturating_mul(along_i.len() as u64),
             };
             count = count.saturating_add(needed);
-            let row = |i: u64, j: u64, k: u64| start + (k * ny + j) * nx + i;
+            let lines = Lines { start, nx, ny };
             if whole_planes && is_whole(along_k, nz) {
                 runs.push((start, end - start));
             } else if needed > MAX_RUNS || runs.len() as u64 + needed > MAX_RUNS {
@@ -112,26 +112,10 @@ impl PatchBoxes {
                 is_exact = false;
                 let first = |spans: &[(u64, u64)]| spans.first().map_or(0, |(first, _)| *first);
                 let last = |spans: &[(u64, u64)]| spans.last().map_or(0, |(first, count)| first + count - 1);
-                let (begin, end) = (row(first(along_i), first(along_j), first(along_k)), row(last(along_i), last(along_j), last(along_k)));
+                let (begin, end) = (lines.row(first(along_i), first(along_j), first(along_k)), lines.row(last(along_i), last(along_j), last(along_k)));
                 runs.push((begin, end + 1 - begin));
             } else {
-                for &(k, planes) in along_k {
-                    if whole_planes {
-                        runs.push((row(0, 0, k), planes * ny * nx));
-                        continue;
-                    }
-                    for k in k..k + planes {
-                        for &(j, lines) in along_j {
-                            if whole_lines {
-                                runs.push((row(0, j, k), lines * nx));
-                                continue;
-                            }
-                            for j in j..j + lines {
-                                runs.extend(along_i.iter().map(|(i, cells)| (row(*i, j, k), *cells)));
-                            }
-                        }
-                    }
-                }
+                lines.push(&spans, (whole_lines, whole_planes), &mut runs);
             }
         }
         let is_resolved = |test: &CellTest| match test {
@@ -145,6 +129,41 @@ impl PatchBoxes {
 }
 
 /// The cells of a box that pass, as ranges of `(first, count)` along each direction from its lowest cell on. `None` if there are none.
+/// Where the cells of a box are in rows: line after line, plane after plane.
+struct Lines {
+    start: u64,
+    nx: u64,
+    ny: u64,
+}
+
+impl Lines {
+    fn row(&self, i: u64, j: u64, k: u64) -> u64 {
+        self.start + (k * self.ny + j) * self.nx + i
+    }
+
+    /// Adds the rows of the cells in `spans` to `runs`. Whole lines, or whole planes, are runs together.
+    fn push(&self, spans: &[Vec<(u64, u64)>; MAX_DIMENSIONS], (whole_lines, whole_planes): (bool, bool), runs: &mut Vec<(u64, u64)>) {
+        let [along_i, along_j, along_k] = spans;
+        for &(k, planes) in along_k {
+            if whole_planes {
+                runs.push((self.row(0, 0, k), planes * self.ny * self.nx));
+                continue;
+            }
+            for k in k..k + planes {
+                for &(j, lines) in along_j {
+                    if whole_lines {
+                        runs.push((self.row(0, j, k), lines * self.nx));
+                        continue;
+                    }
+                    for j in j..j + lines {
+                        runs.extend(along_i.iter().map(|(i, cells)| (self.row(*i, j, k), *cells)));
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn spans(tests: &[CellTest], patch: &PatchBox) -> Option<[Vec<(u64, u64)>; MAX_DIMENSIONS]> {
     let mut spans = [const { Vec::new() }; MAX_DIMENSIONS];
     for (axis, (slot, (low, high))) in spans.iter_mut().zip(patch.low.into_iter().zip(patch.high)).enumerate() {

@@ -123,29 +123,42 @@ pub(crate) fn gather(
         }
     }
     for index in 0..files {
-        let name = EntryName::parse(&format!("gathered-{index:04}-{}.h5", UniqueName::generate().prefix(8)))?;
-        let place = plan.folder().join(&name);
-        let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
-        if !plan.durable {
-            out.without_sync();
-        }
-        out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
-        for dataset in &datasets {
-            if let Some(cluster) = dataset.clusters.get(index) {
-                dataset.write(cluster, &mut out, &mut sources)?;
-                for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
-                    let start = part.region.start_from(&cluster.around.start)?;
-                    master.move_part(&dataset.loose.path, part.index, &format!("{folder}/{name}"), &start)?;
-                }
-            }
-        }
-        let bytes = out.finish(Existing::Keep)?;
-        let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
-        let tasks: Vec<u64> = small.iter().map(|subfile| subfile.task).collect();
-        kept.push(SubfileRecord::of_tasks(name, bytes, tasks, checksums)?);
+        let tasks = small.iter().map(|subfile| subfile.task).collect();
+        kept.push(gathered_subfile(index, tasks, &datasets, &mut sources, master, folder)?);
     }
     kept.sort_by_key(|subfile| subfile.task);
     Ok(kept)
+}
+
+/// Writes the cluster with this index of each dataset into a new subfile, which takes the place of those of `tasks` in the master.
+fn gathered_subfile(
+    index: usize,
+    tasks: Vec<u64>,
+    datasets: &[GatheredDataset],
+    sources: &mut SubfileSources<'_>,
+    master: &mut Master,
+    folder: &str,
+) -> Result<SubfileRecord> {
+    let plan = sources.plan;
+    let name = EntryName::parse(&format!("gathered-{index:04}-{}.h5", UniqueName::generate().prefix(8)))?;
+    let place = plan.folder().join(&name);
+    let mut out = FileWriter::in_place(&place, checked_alignment(plan.alignment)?, &reading_session()?)?;
+    if !plan.durable {
+        out.without_sync();
+    }
+    out.set_attribute("", SUBFILE_ATTRIBUTE, text_attribute(&format!("{} {name}", plan.id())))?;
+    for dataset in datasets {
+        if let Some(cluster) = dataset.clusters.get(index) {
+            dataset.write(cluster, &mut out, sources)?;
+            for part in cluster.parts.iter().filter_map(|part| dataset.loose.parts.get(*part)) {
+                let start = part.region.start_from(&cluster.around.start)?;
+                master.move_part(&dataset.loose.path, part.index, &format!("{folder}/{name}"), &start)?;
+            }
+        }
+    }
+    let bytes = out.finish(Existing::Keep)?;
+    let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
+    SubfileRecord::of_tasks(name, bytes, tasks, checksums)
 }
 
 /// A dataset, its parts, and their clusters.

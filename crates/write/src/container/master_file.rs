@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hyperslab_array::{Cancellation, Dataspace, Error, Result, Selection};
 use hyperslab_formats::hdf5::writer::{encode_datatype, parse_datatype};
-use hyperslab_formats::{ChunkSource, Object, ObjectId};
+use hyperslab_formats::{ChunkSource, Dataset, Object, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
@@ -32,71 +32,21 @@ impl Master {
     pub fn load(path: &Path) -> Result<Self> {
         let file = reading_session()?.open(path)?;
         let source = SourceFile::new(&file)?;
+        let reader = MasterReader { file: &file, source: &source };
         let mut master = Self::default();
         let by = BEFORE;
         for (path, id, object) in source.objects() {
             let (id, place) = (*id, path.trim_start_matches('/').to_owned());
-            let refused = |what: &str| Error::unsupported(format!("appending to a file that holds {what}")).at_object(path);
-            let located = |error: Error| error.at_object(path);
             let mut links = Vec::new();
             let (kind, dataset, other) = match object {
                 Object::Group => {
-                    links = source.links(path, id).map_err(located)?;
+                    links = source.links(path, id).map_err(|error| error.at_object(path))?;
                     (EntryKind::Group, None, None)
                 }
-                Object::Dataset(found) => {
-                    let committed = source.committed(&found.datatype);
-                    let definition = DatasetDefinition {
-                        fill_value: found.fill_value.clone(),
-                        fill_time: found.fill_time,
-                        committed,
-                        ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone())
-                    };
-                    let parts = found.virtual_mappings.iter().map(|mapping| {
-                        let region = region_of(&mapping.selection).ok_or_else(|| refused("a virtual dataset that no task wrote"))?;
-                        Ok(MappedPart { by: by.to_owned(), region, mapping: mapping.clone() })
-                    });
-                    let parts = parts.collect::<Result<Vec<_>>>()?;
-                    let growable = matches!(&found.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
-                    let mut scalar = None;
-                    let is_whole = match found.dataspace {
-                        Dataspace::Scalar => true,
-                        Dataspace::Simple { .. } => found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) && found.value_bytes() != Some(0),
-                        Dataspace::Null => false,
-                    };
-                    if let (true, Some(references)) = (is_whole, source.references(id).map_err(located)?) {
-                        (EntryKind::References, None, Some(OtherFragment::References(references)))
-                    } else {
-                        // A growing dataset without values has no chunks.
-                        if is_whole && (found.chunk_shape.is_none() || has_chunks(&file, id, found.dataspace.shape()).map_err(located)?) {
-                            if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
-                                return Err(refused("a dataset that no task wrote"));
-                            }
-                            let value = file.read(id, &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(located)?;
-                            let value = StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })?;
-                            scalar = Some((by.to_owned(), value));
-                        }
-                        (EntryKind::Dataset, Some(MasterDataset { definition, rows: None, parts, scalar, growable }), None)
-                    }
-                }
+                Object::Dataset(found) => reader.dataset(path, id, found)?,
                 Object::Datatype(datatype) => (EntryKind::Datatype, None, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
             };
-            let (mut attributes, mut scales) = (Ordered::default(), BTreeMap::new());
-            for attribute in file.attributes(id).map_err(located)?.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
-                let value = match source.attribute(attribute).map_err(located)? {
-                    CopiedAttribute::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
-                    CopiedAttribute::Referring(..) => {
-                        return Err(refused("an attribute with references to regions or attributes, or with references among other values"));
-                    }
-                    CopiedAttribute::References(references) => AttributeFragment::References(references),
-                    CopiedAttribute::Scales(found) => {
-                        scales = single_scales(&source.paths_of(&found)?).map_err(located)?;
-                        continue;
-                    }
-                    CopiedAttribute::ScaleOf(_) => continue,
-                };
-                attributes.insert(&attribute.name, (by.to_owned(), value));
-            }
+            let (attributes, scales) = reader.attributes(path, id)?;
             let object =
                 MasterObject { tracked: file.is_tracked(id)?, attributes, dataset, scales, ..MasterObject::new(by, kind, master.objects.len(), other) };
             master.objects.insert(place, object);
@@ -151,6 +101,82 @@ impl Master {
         }
         file.set_attribute("", COMMIT_ATTRIBUTE, text_attribute(&commit.to_string()))
     }
+}
+
+/// Attributes of an object with who defined each.
+type MasterAttributes = Ordered<(String, AttributeFragment)>;
+
+/// A committed master that is read.
+struct MasterReader<'a> {
+    file: &'a File,
+    source: &'a SourceFile<'a>,
+}
+
+impl MasterReader<'_> {
+    /// What a dataset is in the master: values, or references to objects.
+    fn dataset(&self, path: &str, id: ObjectId, found: &Dataset) -> Result<(EntryKind, Option<MasterDataset>, Option<OtherFragment>)> {
+        let definition = DatasetDefinition {
+            fill_value: found.fill_value.clone(),
+            fill_time: found.fill_time,
+            committed: self.source.committed(&found.datatype),
+            ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone())
+        };
+        let parts = found.virtual_mappings.iter().map(|mapping| {
+            let region = region_of(&mapping.selection).ok_or_else(|| refused(path, "a virtual dataset that no task wrote"))?;
+            Ok(MappedPart { by: BEFORE.to_owned(), region, mapping: mapping.clone() })
+        });
+        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let growable = matches!(&found.dataspace, Dataspace::Simple { max_shape, .. } if max_shape.contains(&None));
+        let is_whole = match found.dataspace {
+            Dataspace::Scalar => true,
+            Dataspace::Simple { .. } => found.virtual_mappings.is_empty() && found.stored_bytes != Some(0) && found.value_bytes() != Some(0),
+            Dataspace::Null => false,
+        };
+        let located = |error: Error| error.at_object(path);
+        if let (true, Some(references)) = (is_whole, self.source.references(id).map_err(located)?) {
+            return Ok((EntryKind::References, None, Some(OtherFragment::References(references))));
+        }
+        // A growing dataset without values has no chunks.
+        let has_values = is_whole && (found.chunk_shape.is_none() || has_chunks(self.file, id, found.dataspace.shape()).map_err(located)?);
+        let scalar = if has_values { Some((BEFORE.to_owned(), self.value(path, id, found)?)) } else { None };
+        Ok((EntryKind::Dataset, Some(MasterDataset { definition, rows: None, parts, scalar, growable }), None))
+    }
+
+    /// All values of a dataset that are in the master itself.
+    fn value(&self, path: &str, id: ObjectId, found: &Dataset) -> Result<StoredValue> {
+        if found.value_bytes().is_none_or(|bytes| bytes > MAX_VALUE_BYTES) {
+            return Err(refused(path, "a dataset that no task wrote"));
+        }
+        let value = self.file.read(id, &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(|error| error.at_object(path))?;
+        StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })
+    }
+
+    /// The attributes of an object, and the paths of its dimension scales, by dimension.
+    fn attributes(&self, path: &str, id: ObjectId) -> Result<(MasterAttributes, BTreeMap<u32, String>)> {
+        let (file, source) = (self.file, self.source);
+        let located = |error: Error| error.at_object(path);
+        let (mut attributes, mut scales) = (Ordered::default(), BTreeMap::new());
+        for attribute in file.attributes(id).map_err(located)?.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
+            let value = match source.attribute(attribute).map_err(located)? {
+                CopiedAttribute::Value(value) => AttributeFragment::Value(StoredValue::new(&value)?),
+                CopiedAttribute::Referring(..) => {
+                    return Err(refused(path, "an attribute with references to regions or attributes, or with references among other values"));
+                }
+                CopiedAttribute::References(references) => AttributeFragment::References(references),
+                CopiedAttribute::Scales(found) => {
+                    scales = single_scales(&source.paths_of(&found)?).map_err(located)?;
+                    continue;
+                }
+                CopiedAttribute::ScaleOf(_) => continue,
+            };
+            attributes.insert(&attribute.name, (BEFORE.to_owned(), value));
+        }
+        Ok((attributes, scales))
+    }
+}
+
+fn refused(path: &str, what: &str) -> Error {
+    Error::unsupported(format!("appending to a file that holds {what}")).at_object(path)
 }
 
 impl MasterDataset {

@@ -5,9 +5,10 @@ use std::collections::btree_map::Entry;
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_formats::VirtualMapping;
 
-use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, OtherFragment};
+use super::fragment::{AttributeFragment, DatasetFragment, EntryKind, Fragment, ObjectFragment, OtherFragment};
 use super::master::{MappedPart, Master, MasterDataset, MasterObject, conflict, escaped};
 use super::plan::WritePlan;
+use crate::file::definition::DatasetDefinition;
 use crate::file::references::links::Link;
 use crate::file::regions::stored_box::selection_of;
 use crate::shared::layout::name_of;
@@ -28,69 +29,24 @@ impl Master {
     }
 
     fn merge_from(&mut self, fragment: &Fragment, folder: &str, by: &str) -> Result<()> {
-        for (path, new) in fragment.in_order() {
+        for (own, new) in fragment.in_order() {
             let created = self.objects.len();
-            let mut other = new.other.clone();
-            match &mut other {
-                Some(OtherFragment::Link(Link::Hard(target))) => *target = self.resolve_links(target),
-                Some(OtherFragment::References(references)) => references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path))),
-                _ => {}
-            }
-            let (above, name) = path.rsplit_once('/').map_or((None, path.as_str()), |(above, name)| (Some(above), name));
-            let own = path;
-            let path = &match (new.kind, above) {
-                (EntryKind::Link, Some(above)) => format!("{}/{name}", self.resolve_links(above)),
-                (EntryKind::Link, None) => path.clone(),
-                _ => self.resolve_links(path),
-            };
+            let other = self.resolved_other(new);
+            let path = &self.resolved_path(own, new.kind);
             if matches!(&other, Some(OtherFragment::Link(Link::Hard(target))) if target == path) {
                 // A hard link to itself: this name is now the object's first.
                 continue;
             }
-            let attributes: Vec<(String, AttributeFragment)> = new
-                .attributes
-                .iter()
-                .map(|(name, value)| {
-                    let mut value = value.clone();
-                    if let AttributeFragment::References(references) = &mut value {
-                        references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path)));
-                    }
-                    (name.clone(), value)
-                })
-                .collect();
+            let attributes = self.resolved_attributes(new);
             let scales: Vec<(u32, String)> = new.scales.iter().map(|(dimension, scale)| (*dimension, self.resolve_links(scale))).collect();
             let object = match self.objects.entry(path.clone()) {
                 Entry::Vacant(place) => place.insert(MasterObject::new(by, new.kind, created, other.clone())),
                 Entry::Occupied(place) => place.into_mut(),
             };
             object.tracked |= new.tracked;
-            if object.kind != new.kind {
-                return Err(conflict(path, format!("{} defined a {}, {by} a {}", object.by, object.kind, new.kind)));
-            }
-            if object.other != other {
-                let differing = match (&object.other, &other) {
-                    (Some(OtherFragment::Link(a)), Some(OtherFragment::Link(b))) => format!("{a} and {b}"),
-                    _ => format!("two objects that differ, each a {}", new.kind),
-                };
-                return Err(conflict(path, format!("{} and {by} define it differently: {differing}", object.by)));
-            }
-            for (dimension, scale) in &scales {
-                match object.scales.get(dimension) {
-                    Some(known) if known != scale => {
-                        return Err(conflict(path, format!("{} and {by} give dimension {dimension} different scales: /{known} and /{scale}", object.by)));
-                    }
-                    _ => object.scales.insert(*dimension, scale.clone()),
-                };
-            }
-            for (name, value) in &attributes {
-                match object.attributes.get(name) {
-                    None => object.attributes.insert(name, (by.to_owned(), value.clone())),
-                    Some((_, known)) if known.same(value)? => {}
-                    Some((before, _)) => {
-                        return Err(conflict(path, format!("{before} and {by} set attribute {name:?} to different values")));
-                    }
-                }
-            }
+            object.check_same(path, new.kind, other.as_ref(), by)?;
+            object.merge_scales(path, scales, by)?;
+            object.merge_attributes(path, attributes, by)?;
             if let Some(dataset) = &new.dataset {
                 let name = match &fragment.shared {
                     Some(shared) if dataset.shared => name_of(shared.group),
@@ -100,6 +56,38 @@ impl Master {
             }
         }
         Ok(())
+    }
+
+    /// What an entry is if it is neither a group nor a dataset of values, with each object by its first name.
+    fn resolved_other(&self, new: &ObjectFragment) -> Option<OtherFragment> {
+        let mut other = new.other.clone();
+        match &mut other {
+            Some(OtherFragment::Link(Link::Hard(target))) => *target = self.resolve_links(target),
+            Some(OtherFragment::References(references)) => references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path))),
+            _ => {}
+        }
+        other
+    }
+
+    /// The first name of an object; the name of a link, in a group by its first name.
+    fn resolved_path(&self, path: &str, kind: EntryKind) -> String {
+        match (kind, path.rsplit_once('/')) {
+            (EntryKind::Link, Some((above, name))) => format!("{}/{name}", self.resolve_links(above)),
+            (EntryKind::Link, None) => path.to_owned(),
+            _ => self.resolve_links(path),
+        }
+    }
+
+    /// Attributes with the objects that they refer to by their first names.
+    fn resolved_attributes(&self, new: &ObjectFragment) -> Vec<(String, AttributeFragment)> {
+        let resolved = |(name, value): &(String, AttributeFragment)| {
+            let mut value = value.clone();
+            if let AttributeFragment::References(references) = &mut value {
+                references.for_each_path(|path| *path = path.take().map(|path| self.resolve_links(&path)));
+            }
+            (name.clone(), value)
+        };
+        new.attributes.iter().map(resolved).collect()
     }
 
     /// Resolves hard links, so that each object is known by its first name.
@@ -124,6 +112,46 @@ impl Master {
 }
 
 impl MasterObject {
+    /// Checks that `by` defines the same as others before it.
+    fn check_same(&self, path: &str, kind: EntryKind, other: Option<&OtherFragment>, by: &str) -> Result<()> {
+        if self.kind != kind {
+            return Err(conflict(path, format!("{} defined a {}, {by} a {kind}", self.by, self.kind)));
+        }
+        if self.other.as_ref() != other {
+            let differing = match (&self.other, other) {
+                (Some(OtherFragment::Link(a)), Some(OtherFragment::Link(b))) => format!("{a} and {b}"),
+                _ => format!("two objects that differ, each a {kind}"),
+            };
+            return Err(conflict(path, format!("{} and {by} define it differently: {differing}", self.by)));
+        }
+        Ok(())
+    }
+
+    fn merge_scales(&mut self, path: &str, scales: Vec<(u32, String)>, by: &str) -> Result<()> {
+        for (dimension, scale) in scales {
+            match self.scales.get(&dimension) {
+                Some(known) if *known != scale => {
+                    return Err(conflict(path, format!("{} and {by} give dimension {dimension} different scales: /{known} and /{scale}", self.by)));
+                }
+                _ => self.scales.insert(dimension, scale),
+            };
+        }
+        Ok(())
+    }
+
+    fn merge_attributes(&mut self, path: &str, attributes: Vec<(String, AttributeFragment)>, by: &str) -> Result<()> {
+        for (name, value) in attributes {
+            match self.attributes.get(&name) {
+                None => self.attributes.insert(&name, (by.to_owned(), value)),
+                Some((_, known)) if known.same(&value)? => {}
+                Some((before, _)) => {
+                    return Err(conflict(path, format!("{before} and {by} set attribute {name:?} to different values")));
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn merge_dataset(&mut self, path: &str, new: &DatasetFragment, by: &str, (file, own): (&str, &str)) -> Result<()> {
         let definition = new.definition()?;
         let dataset = self.dataset.get_or_insert_with(|| MasterDataset {
@@ -134,18 +162,8 @@ impl MasterObject {
             growable: new.growable,
         });
         let differs = |what: String| Err(conflict(path, format!("{} and {by} define it differently: {what}", self.by)));
-        let known = &mut dataset.definition;
-        if known.datatype != definition.datatype {
-            return differs(format!("datatypes {} and {}", datatype_name(&known.datatype), datatype_name(&definition.datatype)));
-        }
-        if known.fill_value != definition.fill_value {
-            return differs("their fill values".to_owned());
-        }
-        let skip = usize::from(new.rows);
-        let rest = |dataspace: &Dataspace| dataspace.shape().get(skip..).map(<[u64]>::to_vec);
-        let same_class = std::mem::discriminant(&known.dataspace) == std::mem::discriminant(&definition.dataspace);
-        if dataset.rows.is_some_and(|rows| rows != new.rows) || !same_class || rest(&known.dataspace) != rest(&definition.dataspace) {
-            return differs(format!("shapes {:?} and {:?}", known.dataspace.shape(), definition.dataspace.shape()));
+        if let Some(what) = dataset.difference(&definition, new.rows) {
+            return differs(what);
         }
         if let Some(value) = &new.scalar {
             match &dataset.scalar {
@@ -161,19 +179,7 @@ impl MasterObject {
         if dataset.scalar.is_some() && !new.written.is_empty() {
             return differs("one has all of its values".to_owned());
         }
-        let mut first_row = 0;
-        if let Dataspace::Simple { shape, max_shape } = &mut known.dataspace {
-            if let (true, Some(rows), Some(more)) = (new.rows, shape.first_mut(), new.shape.first()) {
-                first_row = *rows;
-                *rows = rows.checked_add(*more).ok_or_else(|| Error::unsupported("more than 2⁶⁴ rows").at_object(format!("/{path}")))?;
-            }
-            let growable = dataset.growable;
-            for (extent, max) in shape.iter().zip(max_shape) {
-                if max.is_some() || !growable {
-                    *max = Some(*extent);
-                }
-            }
-        }
+        let first_row = dataset.grow(path, new)?;
         let local = new.local_regions();
         let local =
             local.ok_or_else(|| Error::invalid_input(format!("the fragment of {by} says it wrote outside of its array")).at_object(format!("/{path}")))?;
@@ -182,7 +188,7 @@ impl MasterObject {
             if let Some(row) = region.start.first_mut() {
                 *row = row.saturating_add(first_row);
             }
-            if !region.fits(known.dataspace.shape()) || region.count.contains(&0) {
+            if !region.fits(dataset.definition.dataspace.shape()) || region.count.contains(&0) {
                 return Err(Error::invalid_input(format!("the fragment of {by} says it wrote outside of the dataset")).at_object(format!("/{path}")));
             }
             let mapping = VirtualMapping {
@@ -194,6 +200,41 @@ impl MasterObject {
             dataset.parts.push(MappedPart { by: by.to_owned(), region, mapping });
         }
         Ok(())
+    }
+}
+
+impl MasterDataset {
+    /// In what a definition of the same dataset differs from this one, apart from the number of rows if tasks append them.
+    fn difference(&self, definition: &DatasetDefinition, rows: bool) -> Option<String> {
+        let known = &self.definition;
+        if known.datatype != definition.datatype {
+            return Some(format!("datatypes {} and {}", datatype_name(&known.datatype), datatype_name(&definition.datatype)));
+        }
+        if known.fill_value != definition.fill_value {
+            return Some("their fill values".to_owned());
+        }
+        let skip = usize::from(rows);
+        let rest = |dataspace: &Dataspace| dataspace.shape().get(skip..).map(<[u64]>::to_vec);
+        let same_class = std::mem::discriminant(&known.dataspace) == std::mem::discriminant(&definition.dataspace);
+        let differs = self.rows.is_some_and(|known| known != rows) || !same_class || rest(&known.dataspace) != rest(&definition.dataspace);
+        differs.then(|| format!("shapes {:?} and {:?}", known.dataspace.shape(), definition.dataspace.shape()))
+    }
+
+    /// Makes room for the rows that a task has appended, and returns the first of them; 0 if it wrote into the dataset as it is.
+    fn grow(&mut self, path: &str, new: &DatasetFragment) -> Result<u64> {
+        let mut first_row = 0;
+        if let Dataspace::Simple { shape, max_shape } = &mut self.definition.dataspace {
+            if let (true, Some(rows), Some(more)) = (new.rows, shape.first_mut(), new.shape.first()) {
+                first_row = *rows;
+                *rows = rows.checked_add(*more).ok_or_else(|| Error::unsupported("more than 2⁶⁴ rows").at_object(format!("/{path}")))?;
+            }
+            for (extent, max) in shape.iter().zip(max_shape) {
+                if max.is_some() || !self.growable {
+                    *max = Some(*extent);
+                }
+            }
+        }
+        Ok(first_row)
     }
 }
 

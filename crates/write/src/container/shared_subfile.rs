@@ -1,18 +1,19 @@
 //! Completes shared subfiles: the commit adds the metadata that makes the bytes of several tasks an HDF5 file.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::StoredChunk;
 use hyperslab_storage::{EntryName, SharedFile, UniqueName, create_whole};
 
-use super::fragment::Fragment;
+use super::fragment::{DatasetFragment, Fragment};
 use super::plan::WritePlan;
 use super::record::{RECORD, SubfileRecord};
 use crate::encoding::checksum;
 use crate::file::dataset::placement::Placement;
 use crate::file::dataset::state::DatasetWriter;
-use crate::file::definition::text_attribute;
+use crate::file::definition::{DatasetDefinition, text_attribute};
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::reading_session;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
@@ -56,19 +57,7 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     if !place.exists() {
         return Err(Error::not_found("the subfile that these tasks wrote does not exist").in_file(shown));
     }
-    // An attempt that began here without a fragment may still be writing, so complete a copy.
-    let mut loose = false;
-    for task in sharing.tasks(group).filter(|task| !fragments.iter().any(|fragment| fragment.task == *task)) {
-        loose |= !close(&mark_of(&folder, task))?;
-    }
-    let (name, place) = if loose {
-        let name = EntryName::parse(&format!("shared-{group:04}-{}.h5", UniqueName::generate().prefix(8)))?;
-        let copy = name.path_in(&folder);
-        std::fs::copy(&place, &copy).map_err(|error| Error::from(error).in_file(&shown))?;
-        (name, copy)
-    } else {
-        (EntryName::parse(&name_of(group))?, place)
-    };
+    let (name, place) = name_to_complete(&folder, group, sharing.tasks(group).filter(|task| !fragments.iter().any(|fragment| fragment.task == *task)))?;
     let file = SharedFile::open(&place)?;
     let length = file.length()?;
     let session = reading_session()?;
@@ -91,15 +80,8 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
             if !found.chunks.is_empty() && *place != Placement::Segments {
                 return Err(bad("it lists chunks whose offsets are fixed by the plan"));
             }
-            let chunks: Vec<StoredChunk> = found.chunks.iter().map(StoredChunk::from).collect();
-            let counts = shape.iter().zip(definition.chunk_shape.iter().flatten()).map(|(extent, chunk)| extent.div_ceil((*chunk).max(1)));
-            let counts: Vec<u64> = counts.collect();
-            for chunk in &chunks {
-                let inside = chunk.position.len() == counts.len() && chunk.position.iter().zip(&counts).all(|(position, count)| position < count);
-                let stop = chunk.address.checked_add(chunk.length).filter(|stop| *stop <= length && chunk.address >= layout.fixed_end);
-                let (true, Some(stop)) = (inside, stop) else { return Err(bad(&format!("a chunk at {:?} that is not in its subfile", chunk.position))) };
-                end = end.max(stop);
-            }
+            let chunks = stored_chunks(found, definition, layout.fixed_end..length).map_err(|what| bad(&what))?;
+            end = chunks.iter().map(|chunk| chunk.address.saturating_add(chunk.length)).fold(end, u64::max);
             dataset.add_written(&regions, chunks.into_iter())?;
         }
         rest.push((path, dataset));
@@ -118,6 +100,38 @@ pub(crate) fn complete(plan: &WritePlan, sharing: &SharedDatasets, group: u64, f
     let checksums = if plan.checksums { Some(checksum::of_file(&place)?) } else { None };
     let tasks: Vec<u64> = fragments.iter().map(|fragment| fragment.task).collect();
     SubfileRecord::of_tasks(name, bytes, tasks, checksums)
+}
+
+/// The name and the place of the file to complete: the shared subfile itself, or a copy if an attempt at one of the tasks without a fragment, `others`,
+/// may still be writing.
+fn name_to_complete(folder: &Path, group: u64, others: impl Iterator<Item = u64>) -> Result<(EntryName, PathBuf)> {
+    let mut is_loose = false;
+    for task in others {
+        is_loose |= !close(&mark_of(folder, task))?;
+    }
+    let place = folder.join(name_of(group));
+    if !is_loose {
+        return Ok((EntryName::parse(&name_of(group))?, place));
+    }
+    let name = EntryName::parse(&format!("shared-{group:04}-{}.h5", UniqueName::generate().prefix(8)))?;
+    let copy = name.path_in(folder);
+    std::fs::copy(&place, &copy).map_err(|error| Error::from(error).in_file(place.display().to_string()))?;
+    Ok((name, copy))
+}
+
+/// The chunks that a fragment lists, if all of them are in the dataset, and their bytes within `segments`; otherwise what is wrong.
+fn stored_chunks(found: &DatasetFragment, definition: &DatasetDefinition, segments: Range<u64>) -> std::result::Result<Vec<StoredChunk>, String> {
+    let chunks: Vec<StoredChunk> = found.chunks.iter().map(StoredChunk::from).collect();
+    let counts = definition.dataspace.shape().iter().zip(definition.chunk_shape.iter().flatten()).map(|(extent, chunk)| extent.div_ceil((*chunk).max(1)));
+    let counts: Vec<u64> = counts.collect();
+    for chunk in &chunks {
+        let is_inside = chunk.position.len() == counts.len() && chunk.position.iter().zip(&counts).all(|(position, count)| position < count);
+        let is_stored = chunk.address >= segments.start && chunk.address.checked_add(chunk.length).is_some_and(|stop| stop <= segments.end);
+        if !is_inside || !is_stored {
+            return Err(format!("a chunk at {:?} that is not in its subfile", chunk.position));
+        }
+    }
+    Ok(chunks)
 }
 
 /// Checks that the fragment's part of a shared subfile agrees with the plan.

@@ -8,7 +8,8 @@ use super::fragment::{AttributeFragment, ChunkFragment, DatasetFragment, EntryKi
 use super::task::{Extent, Task};
 use crate::encoding::checksum;
 use crate::encoding::hex::Hex;
-use crate::file::object::AttributeEntry;
+use crate::file::dataset::state::DatasetWriter;
+use crate::file::object::{AttributeEntry, ObjectEntry};
 use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
@@ -39,53 +40,10 @@ impl Task {
         self.subfile.flush()?;
         let mut fragment = Fragment::new(&self.write_id, self.index, self.name.clone());
         for (path, object) in self.subfile.objects() {
-            let (kind, other) = match (&object.link, &object.references, &object.datatype) {
-                (Some(link), ..) => (EntryKind::Link, Some(OtherFragment::Link(link.clone()))),
-                (_, Some(references), _) => (EntryKind::References, Some(OtherFragment::References(references.clone()))),
-                (_, _, Some(datatype)) => (EntryKind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
-                _ if object.dataset.is_some() => (EntryKind::Dataset, None),
-                _ => (EntryKind::Group, None),
-            };
-            let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
-            let stored = |(name, attribute): (&str, &AttributeEntry)| match attribute {
-                AttributeEntry::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
-                AttributeEntry::References(references) => Ok((name.to_owned(), AttributeFragment::References(references.clone()))),
-            };
-            let attributes = own.map(stored).collect::<Result<_>>()?;
-            let (created, tracked) = (object.created, object.tracked);
-            let scales = single_scales(&object.scales)?;
-            fragment.add_object(path, ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales });
+            fragment.add_object(path, object_fragment(path, object)?);
         }
         for (path, writer) in self.subfile.datasets() {
-            let (local, written) = (writer.definition(), writer.written());
-            let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task did not define")) };
-            let origin = match (&known.shared, &known.extent) {
-                (Some(whole), _) => whole.start.clone(),
-                (None, Extent::Region(own)) => own.start.clone(),
-                _ => vec![0; local.dataspace.ndim()],
-            };
-            let moved = |region: &Region| {
-                let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
-                Region { start, count: region.count.clone() }
-            };
-            if written.len() > MAX_PARTS {
-                let message = format!("{} separate parts of a dataset by one task: write adjacent regions", written.len());
-                return Err(Error::unsupported(message).at_object(format!("/{path}")));
-            }
-            let mut dataset = DatasetFragment::new(
-                &known.global,
-                known.extent == Extent::Rows,
-                origin.clone(),
-                local.dataspace.shape().to_vec(),
-                written.iter().map(moved).collect(),
-                known.scalar.as_ref(),
-            )?;
-            dataset.shared = known.shared.is_some();
-            dataset.growable = self.definitions.dataset(path).is_some_and(|planned| planned.growable);
-            if dataset.shared {
-                dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
-            }
-            fragment.add_dataset(path, dataset);
+            fragment.add_dataset(path, self.dataset_fragment(path, writer)?);
         }
         fragment.shared = self.group.map(|group| Ok::<_, Error>(SharedPart { group, end: self.subfile.shared_top()? })).transpose()?;
         self.subfile.remove_shared_objects();
@@ -106,4 +64,57 @@ impl Task {
         // The commit syncs the directory entry.
         Ok(fragment)
     }
+
+    /// What the task has written of a dataset.
+    fn dataset_fragment(&self, path: &str, writer: &DatasetWriter) -> Result<DatasetFragment> {
+        let (local, written) = (writer.definition(), writer.written());
+        let Some(known) = self.datasets.get(path) else { return Err(Error::internal("a dataset that the task did not define")) };
+        let origin = match (&known.shared, &known.extent) {
+            (Some(whole), _) => whole.start.clone(),
+            (None, Extent::Region(own)) => own.start.clone(),
+            _ => vec![0; local.dataspace.ndim()],
+        };
+        let moved = |region: &Region| {
+            let start = region.start.iter().zip(&origin).map(|(start, origin)| start + origin).collect();
+            Region { start, count: region.count.clone() }
+        };
+        if written.len() > MAX_PARTS {
+            let message = format!("{} separate parts of a dataset by one task: write adjacent regions", written.len());
+            return Err(Error::unsupported(message).at_object(format!("/{path}")));
+        }
+        let mut dataset = DatasetFragment::new(
+            &known.global,
+            known.extent == Extent::Rows,
+            origin.clone(),
+            local.dataspace.shape().to_vec(),
+            written.iter().map(moved).collect(),
+            known.scalar.as_ref(),
+        )?;
+        dataset.shared = known.shared.is_some();
+        dataset.growable = self.definitions.dataset(path).is_some_and(|planned| planned.growable);
+        if dataset.shared {
+            dataset.chunks = writer.stored().map(ChunkFragment::from).collect();
+        }
+        Ok(dataset)
+    }
+}
+
+/// What an object of a subfile is, without the values of a dataset.
+fn object_fragment(path: &str, object: &ObjectEntry) -> Result<ObjectFragment> {
+    let (kind, other) = match (&object.link, &object.references, &object.datatype) {
+        (Some(link), ..) => (EntryKind::Link, Some(OtherFragment::Link(link.clone()))),
+        (_, Some(references), _) => (EntryKind::References, Some(OtherFragment::References(references.clone()))),
+        (_, _, Some(datatype)) => (EntryKind::Datatype, Some(OtherFragment::Datatype(Hex(encode_datatype(datatype)?)))),
+        _ if object.dataset.is_some() => (EntryKind::Dataset, None),
+        _ => (EntryKind::Group, None),
+    };
+    let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
+    let stored = |(name, attribute): (&str, &AttributeEntry)| match attribute {
+        AttributeEntry::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
+        AttributeEntry::References(references) => Ok((name.to_owned(), AttributeFragment::References(references.clone()))),
+    };
+    let attributes = own.map(stored).collect::<Result<_>>()?;
+    let (created, tracked) = (object.created, object.tracked);
+    let scales = single_scales(&object.scales)?;
+    Ok(ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales })
 }

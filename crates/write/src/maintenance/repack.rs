@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Cancellation, Error, ErrorKind, Result};
-use hyperslab_formats::Format;
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::LibraryVersion;
+use hyperslab_formats::{Format, ObjectId};
 use hyperslab_reader::File;
 use hyperslab_storage::{Existing, is_address};
 
@@ -100,17 +100,7 @@ pub fn repack(
     if file.array_file().format() == Format::Netcdf3 {
         return Err(located(Error::unsupported("repacking a netCDF-3 file, which has neither chunks nor filters")));
     }
-    let mut formats = HashMap::new();
-    for (path, format) in &how.formats {
-        let found = file.find(path)?;
-        found.dataset()?;
-        if found.file.array_file().storage().name() != file.array_file().storage().name() {
-            return Err(located(Error::unsupported("new chunks for a dataset of another file").at_object(path)));
-        }
-        // An object may have several names.
-        formats.insert(found.object, format.clone());
-    }
-    let user_block = file.array_file().user_block_bytes();
+    let (formats, user_block) = (formats_in(&file, source, how)?, file.array_file().user_block_bytes());
     let mut options = CopyOptions { formats, choice: how.objects.clone(), ..CopyOptions::default() };
     let mut out = match how.checkpoint_bytes {
         None => FileWriter::create(target, Existing::Keep, how.alignment, &session)?,
@@ -153,6 +143,22 @@ pub fn repack(
         std::fs::remove_file(&aside).map_err(|error| Error::from(error).in_file(aside.display().to_string()))?;
     }
     Ok(Fused { bytes: bytes?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+}
+
+/// How datasets of the file `source` are stored that `how` names, by object.
+fn formats_in(file: &File, source: &Path, how: &Repacking) -> Result<HashMap<ObjectId, StorageFormat>> {
+    let mut formats = HashMap::new();
+    for (path, format) in &how.formats {
+        let found = file.find(path)?;
+        found.dataset()?;
+        if found.file.array_file().storage().name() != file.array_file().storage().name() {
+            let error = Error::unsupported("new chunks for a dataset of another file").at_object(path);
+            return Err(error.in_file(source.display().to_string()));
+        }
+        // An object may have several names.
+        formats.insert(found.object, format.clone());
+    }
+    Ok(formats)
 }
 
 /// What is another one when the file was changed.

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hyperslab_array::{Error, Result};
-use hyperslab_storage::{FolderLock, real_path, remove_leftovers};
+use hyperslab_storage::{FolderLock, UniqueName, real_path, remove_leftovers};
 
 use crate::container::claim::is_claim_file;
 use crate::container::commit::remove_folder;
 use crate::container::folder::{is_aborted_folder, write_id_of};
-use crate::container::lineage::{container_of, home_of, living};
+use crate::container::lineage::{LivingCommits, Superseded, container_of, home_of, living};
 use crate::container::record::RECORD;
 use crate::container::state::{State, state_of};
 
@@ -67,7 +67,7 @@ impl VacuumOptions {
 /// `Io` or `Corrupt` if a file next to the container cannot be read, because it may be a master that uses what would be
 /// removed; `Conflict` while another process commits.
 pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
-    let VacuumOptions { age, orphans, is_dry } = options;
+    let VacuumOptions { age, is_dry, .. } = options;
     let master = &real_path(master)?;
     let home = match state_of(master)? {
         State::Committed { commit } => home_of(master, &commit),
@@ -88,11 +88,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     for entry in std::fs::read_dir(&container).map_err(failed)? {
         let place = entry.map_err(failed)?.path();
         if place.file_name().and_then(|name| name.to_str()).is_some_and(is_claim_file) {
-            let modified = place.symlink_metadata().and_then(|found| found.modified());
-            if modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= age)) {
-                if !is_dry {
-                    std::fs::remove_file(&place).map_err(failed)?;
-                }
+            if remove_claim(&place, options).map_err(failed)? {
                 result.files.push(place.display().to_string());
             }
             continue;
@@ -104,29 +100,17 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     // Remove replaced commits oldest first, because each record leads to older ones.
     writes.sort();
     for (rank, name, place) in writes {
-        let is_aborted_folder = is_aborted_folder(&place);
-        if living.folders.contains(&name) && !is_aborted_folder {
-            continue;
-        }
         let replaced = rank.and_then(|rank| living.superseded.get(rank));
-        if !is_aborted_folder && place.join(RECORD).exists() {
-            if replaced.is_none() && !orphans {
-                result.orphans.push(name.into());
-                continue;
+        match fate_of(&place, &name, replaced, &living, (&container, options))? {
+            Fate::Living => {}
+            Fate::Orphan => result.orphans.push(name.into()),
+            Fate::Old => {
+                if !is_dry {
+                    remove_folder(&place)?;
+                }
+                result.removed.push(name.into());
             }
-            living.require_complete()?;
-        }
-        let touched = match replaced {
-            Some(replaced) => std::fs::metadata(container.join(&replaced.by).join(RECORD)).and_then(|record| record.modified()),
-            None => newest(&place),
-        };
-        if is_aborted_folder || touched.map_err(failed)?.elapsed().is_ok_and(|since| since >= age) {
-            if !is_dry {
-                remove_folder(&place)?;
-            }
-            result.removed.push(name.into());
-        } else {
-            result.young.push(name.into());
+            Fate::Young => result.young.push(name.into()),
         }
     }
     for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {
@@ -137,6 +121,55 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
         let _ = std::fs::remove_dir(&container);
     }
     Ok(result)
+}
+
+/// Removes the claim file `place` if it is old enough, and returns whether it is.
+fn remove_claim(place: &Path, options: VacuumOptions) -> std::io::Result<bool> {
+    let modified = place.symlink_metadata().and_then(|found| found.modified());
+    let is_old = modified.is_ok_and(|at| at.elapsed().is_ok_and(|since| since >= options.age));
+    if is_old && !options.is_dry {
+        std::fs::remove_file(place)?;
+    }
+    Ok(is_old)
+}
+
+/// What becomes of a write.
+enum Fate {
+    /// A master uses it.
+    Living,
+    /// It seems committed, but no master uses it.
+    Orphan,
+    /// It may be in progress, or still be read.
+    Young,
+    /// It is removed.
+    Old,
+}
+
+/// What becomes of the write `name` in the folder `place`, which another commit may have `replaced`.
+fn fate_of(
+    place: &Path,
+    name: &UniqueName,
+    replaced: Option<&Superseded>,
+    living: &LivingCommits,
+    (container, options): (&Path, VacuumOptions),
+) -> Result<Fate> {
+    let is_aborted = is_aborted_folder(place);
+    if living.folders.contains(name) && !is_aborted {
+        return Ok(Fate::Living);
+    }
+    if !is_aborted && place.join(RECORD).exists() {
+        if replaced.is_none() && !options.orphans {
+            return Ok(Fate::Orphan);
+        }
+        living.require_complete()?;
+    }
+    let touched = match replaced {
+        Some(replaced) => std::fs::metadata(container.join(&replaced.by).join(RECORD)).and_then(|record| record.modified()),
+        None => newest(place),
+    };
+    let touched = touched.map_err(|error| Error::from(error).in_file(container.display().to_string()));
+    let is_old = is_aborted || touched?.elapsed().is_ok_and(|since| since >= options.age);
+    Ok(if is_old { Fate::Old } else { Fate::Young })
 }
 
 /// Last modification time of the folder and the files in it.

@@ -9,7 +9,7 @@ use hyperslab_storage::{StorageOptions, UniqueName, list_files, list_folder, obj
 use super::vacuum::{VacuumOptions, VacuumResult};
 use crate::container::commit_name::CommitName;
 use crate::container::lineage::CONTAINER_SUFFIX;
-use crate::container::record::RECORD;
+use crate::container::record::{RECORD, Record};
 use crate::container::store::abort::end_uploads;
 use crate::container::store::place::{master_commit, record_in};
 
@@ -45,32 +45,7 @@ pub fn vacuum_at(address: &str, options: VacuumOptions, storage: &StorageOptions
     }
     let masters = living_commits(address, storage, &writes)?;
     let record = |id: &UniqueName| if writes.contains_key(id) { record_in(&format!("{container}/{id}"), storage, id) } else { Ok(None) };
-    // Commits that masters name, and those that these add to.
-    let mut living: BTreeSet<UniqueName> = BTreeSet::new();
-    let mut older: Vec<(UniqueName, UniqueName)> = Vec::new();
-    let mut next: Vec<UniqueName> = masters.into_iter().map(|commit| commit.folder).collect();
-    while let Some(id) = next.pop() {
-        if living.insert(id.clone())
-            && let Some(record) = record(&id)?
-        {
-            next.extend(record.previous.map(|commit| commit.folder));
-            older.extend(record.replaced.map(|commit| (commit.folder, id)));
-        }
-    }
-    // What the masters of today have replaced is known by their records, and no orphan.
-    let mut replaced: Vec<(UniqueName, UniqueName)> = Vec::new();
-    while let Some((id, by)) = older.pop() {
-        if !writes.contains_key(&id) || living.contains(&id) || replaced.iter().any(|(known, _)| *known == id) {
-            continue;
-        }
-        if let Some(record) = record(&id)? {
-            older.extend(record.previous.map(|commit| (commit.folder, by.clone())));
-            older.extend(record.replaced.map(|commit| (commit.folder, id.clone())));
-        }
-        replaced.push((id, by));
-    }
-    // Oldest first, because each record leads to older ones.
-    replaced.reverse();
+    let Lineage { living, replaced } = Lineage::of(masters.into_iter().map(|commit| commit.folder).collect(), &writes, record)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| Error::internal("a clock before 1970"))?;
     let ages: BTreeMap<UniqueName, u128> =
         writes.iter().map(|(id, write)| (id.clone(), u128::try_from(write.newest_milliseconds).map_or(0, |at| now.as_millis().saturating_sub(at)))).collect();
@@ -101,6 +76,45 @@ pub fn vacuum_at(address: &str, options: VacuumOptions, storage: &StorageOptions
         names.sort();
     }
     Ok(result)
+}
+
+/// Which writes the masters of today use.
+struct Lineage {
+    /// Commits that masters name, and those that these add to.
+    living: BTreeSet<UniqueName>,
+    /// Commits that these have replaced, each with the one that replaced it; oldest first.
+    replaced: Vec<(UniqueName, UniqueName)>,
+}
+
+impl Lineage {
+    /// Follows the records from the commits `next`, which masters name.
+    fn of(mut next: Vec<UniqueName>, writes: &BTreeMap<UniqueName, WriteObjects>, record: impl Fn(&UniqueName) -> Result<Option<Record>>) -> Result<Self> {
+        let mut living: BTreeSet<UniqueName> = BTreeSet::new();
+        let mut older: Vec<(UniqueName, UniqueName)> = Vec::new();
+        while let Some(id) = next.pop() {
+            if living.insert(id.clone())
+                && let Some(record) = record(&id)?
+            {
+                next.extend(record.previous.map(|commit| commit.folder));
+                older.extend(record.replaced.map(|commit| (commit.folder, id)));
+            }
+        }
+        // What the masters of today have replaced is known by their records, and no orphan.
+        let mut replaced: Vec<(UniqueName, UniqueName)> = Vec::new();
+        while let Some((id, by)) = older.pop() {
+            if !writes.contains_key(&id) || living.contains(&id) || replaced.iter().any(|(known, _)| *known == id) {
+                continue;
+            }
+            if let Some(record) = record(&id)? {
+                older.extend(record.previous.map(|commit| (commit.folder, by.clone())));
+                older.extend(record.replaced.map(|commit| (commit.folder, id.clone())));
+            }
+            replaced.push((id, by));
+        }
+        // Oldest first, because each record leads to older ones.
+        replaced.reverse();
+        Ok(Self { living, replaced })
+    }
 }
 
 /// The commits of this container that objects next to it name.

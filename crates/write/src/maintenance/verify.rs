@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection, StoredSelection};
 use hyperslab_formats::{ChunkSource, Object, ObjectId};
-use hyperslab_reader::{File, Walked};
+use hyperslab_reader::{File, Session, Walked};
 use hyperslab_storage::{real_path, remove_leftovers};
 
 use crate::container::commit::too_many_subfiles_remark;
@@ -63,42 +63,23 @@ pub fn verify(path: &Path, values: bool) -> Result<Verification> {
             let names = std::iter::once(&last).chain(records.iter().filter_map(|record| record.previous.as_ref()));
             found.commits = (records.len() + names.map(|name| commits_in(&container, name).len()).sum::<usize>()) as u64;
             for (record, subfile) in records.iter().flat_map(|record| record.subfiles.iter().map(move |subfile| (record, subfile))) {
-                let name = format!("{folder_name}/{}/{}", record.id, subfile.name);
                 found.subfiles += 1;
                 found.subfile_bytes = found.subfile_bytes.saturating_add(subfile.bytes);
+                let name = format!("{folder_name}/{}/{}", record.id, subfile.name);
                 let place = container.join(&record.id).join(&subfile.name);
-                match std::fs::metadata(&place) {
-                    Err(error) => {
-                        problem(&name, &format!("does not exist: {error}"));
-                        continue;
-                    }
-                    Ok(metadata) if metadata.len() != subfile.bytes => {
-                        problem(&name, &format!("has {} bytes, the commit says {}", metadata.len(), subfile.bytes));
-                    }
-                    Ok(_) => {}
+                let Some(file) = opened(&session, &place, subfile.bytes, &name, &mut problem) else { continue };
+                if root_text(&file, SUBFILE_ATTRIBUTE) != Some(subfile.label(&record.id)) {
+                    problem(&name, &format!("is not the subfile that task {} wrote", subfile.task));
                 }
-                match session.open(&place) {
-                    Err(error) => problem(&name, &format!("cannot be read: {error}")),
-                    Ok(file) => {
-                        if root_text(&file, SUBFILE_ATTRIBUTE) != Some(subfile.label(&record.id)) {
-                            problem(&name, &format!("is not the subfile that task {} wrote", subfile.task));
-                        }
-                        unreadable(&file, &name, &mut problem);
-                        if values {
-                            match &subfile.checksums {
-                                Some(expected) => match checksum::damaged(&place, expected) {
-                                    Ok(pieces) => pieces.iter().for_each(|at| {
-                                        problem(&name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES))
-                                    }),
-                                    Err(error) => problem(&name, &error.to_string()),
-                                },
-                                None => undecodable(&file, &name, &mut problem),
-                            }
-                        }
-                        if let Some(takes) = takes.remove(&name) {
-                            sources(&file, &name, &takes, &mut problem);
-                        }
+                unreadable(&file, &name, &mut problem);
+                if values {
+                    match &subfile.checksums {
+                        Some(expected) => damaged(&place, expected, &name, &mut problem),
+                        None => undecodable(&file, &name, &mut problem),
                     }
+                }
+                if let Some(takes) = takes.remove(&name) {
+                    sources(&file, &name, &takes, &mut problem);
                 }
             }
         }
@@ -131,6 +112,29 @@ fn orphans(container: &Path, folder_name: &str) -> Result<Vec<String>> {
     }
     orphans.sort();
     Ok(orphans)
+}
+
+/// Opens the subfile at `place`, which should have `bytes` bytes; `None` if it cannot be read.
+fn opened(session: &Session, place: &Path, bytes: u64, name: &str, problem: &mut impl FnMut(&str, &str)) -> Option<File> {
+    match std::fs::metadata(place) {
+        Err(error) => {
+            problem(name, &format!("does not exist: {error}"));
+            return None;
+        }
+        Ok(metadata) if metadata.len() != bytes => problem(name, &format!("has {} bytes, the commit says {bytes}", metadata.len())),
+        Ok(_) => {}
+    }
+    session.open(place).inspect_err(|error| problem(name, &format!("cannot be read: {error}"))).ok()
+}
+
+/// Reports the pieces of a subfile that do not have the checksums that were computed when it was written.
+fn damaged(place: &Path, expected: &[u32], name: &str, problem: &mut impl FnMut(&str, &str)) {
+    match checksum::damaged(place, expected) {
+        Ok(pieces) => {
+            pieces.iter().for_each(|at| problem(name, &format!("the {} bytes from byte {at} on are not those that were written", checksum::PIECE_BYTES)))
+        }
+        Err(error) => problem(name, &error.to_string()),
+    }
 }
 
 fn unreadable(file: &File, name: &str, problem: &mut impl FnMut(&str, &str)) {

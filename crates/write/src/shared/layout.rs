@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hyperslab_array::{Dataspace, Error, Result};
 use hyperslab_formats::hdf5::writer::SUPERBLOCK_BYTES;
 
-use super::shared_datasets::SharedDatasets;
+use super::shared_datasets::{SharedDataset, SharedDatasets};
 use crate::file::allocator::Segments;
 use crate::file::dataset::placement::Placement;
 use crate::file::definition::DatasetDefinition;
@@ -41,22 +41,9 @@ impl SharedDatasets {
         for (path, dataset) in &self.datasets {
             let mut definition = dataset.definition()?.checked()?;
             let shape = definition.dataspace.shape().to_vec();
-            let mut whole: Option<Region> = None;
-            let mut empty = true;
-            for task in self.tasks(group) {
-                let region = dataset.task_regions.region(&shape, task, self.writers)?;
-                if !region.fits(&shape) {
-                    return Err(Error::invalid_input(format!("task {task} with {region} of a dataset of shape {shape:?}")).at_object(format!("/{path}")));
-                }
-                let here = !region.count.contains(&0);
-                whole = match whole {
-                    Some(whole) if here && !empty => Some(whole.around(&region)),
-                    Some(whole) if !here => Some(whole),
-                    _ => Some(region),
-                };
-                empty &= !here;
-            }
-            let Some(whole) = whole else { return Err(Error::invalid_input(format!("no task writes shared subfile {group}"))) };
+            let Some(whole) = self.around_tasks(group, path, dataset, &shape)? else {
+                return Err(Error::invalid_input(format!("no task writes shared subfile {group}")));
+            };
             definition.dataspace = Dataspace::fixed(whole.count.clone());
             let size = definition.datatype.size();
             let bytes = whole.elements().and_then(|elements| elements.checked_mul(size)).ok_or_else(too_large)?;
@@ -94,6 +81,26 @@ impl SharedDatasets {
         let segment_bytes = aim.checked_next_multiple_of(self.alignment.max(8)).ok_or_else(too_large)?;
         let fixed_end = end.checked_next_multiple_of(self.alignment.max(8)).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(too_large)?;
         Ok(Layout { datasets, fixed_end, segment_bytes, slots })
+    }
+
+    /// The part of a dataset that the tasks of a shared subfile write; `None` if there are no tasks.
+    fn around_tasks(&self, group: u64, path: &str, dataset: &SharedDataset, shape: &[u64]) -> Result<Option<Region>> {
+        let mut whole: Option<Region> = None;
+        let mut empty = true;
+        for task in self.tasks(group) {
+            let region = dataset.task_regions.region(shape, task, self.writers)?;
+            if !region.fits(shape) {
+                return Err(Error::invalid_input(format!("task {task} with {region} of a dataset of shape {shape:?}")).at_object(format!("/{path}")));
+            }
+            let here = !region.count.contains(&0);
+            whole = match whole {
+                Some(whole) if here && !empty => Some(whole.around(&region)),
+                Some(whole) if !here => Some(whole),
+                _ => Some(region),
+            };
+            empty &= !here;
+        }
+        Ok(whole)
     }
 
     /// The segments of a task in its shared subfile.

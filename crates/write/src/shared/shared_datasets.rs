@@ -106,24 +106,7 @@ impl SharedDatasets {
                 }
                 TaskRegions::Regions(regions)
             }
-            None => {
-                let rows = shape.first().copied().unwrap_or(0);
-                let blocks = self.alignment / gcd(self.alignment, row_bytes);
-                let unit = match &definition.chunk_shape {
-                    Some(chunk) => chunk.first().copied().unwrap_or(1),
-                    // Rows divide evenly among the tasks.
-                    None if rows > 0 && rows % self.writers == 0 => {
-                        let each = rows / self.writers;
-                        let regions: Vec<Region> = (0..self.writers.min(2)).map(|n| Region::rows(&shape, n * each, each)).collect();
-                        definition.chunk_shape = self.aligned_chunk(&regions, &shape, row_bytes);
-                        each
-                    }
-                    // Shares that fill whole blocks, unless a task would get no rows.
-                    None if blocks.saturating_mul(self.writers) <= rows => blocks,
-                    None => 1,
-                };
-                TaskRegions::Even { unit }
-            }
+            None => TaskRegions::Even { unit: self.rows_together(&mut definition, &shape, row_bytes) },
         };
         let filters = definition.filters.filters.iter().map(|f| (f.id, f.name.clone(), f.optional, f.parameters.clone())).collect();
         let dataset = SharedDataset {
@@ -145,6 +128,25 @@ impl SharedDatasets {
             self.datasets.remove(path);
         }
         checked
+    }
+
+    /// How many rows of a dataset stay together if the tasks write equal shares. Chooses a chunk shape if that gives each task blocks of its own.
+    fn rows_together(&self, definition: &mut DatasetDefinition, shape: &[u64], row_bytes: u64) -> u64 {
+        let rows = shape.first().copied().unwrap_or(0);
+        let blocks = self.alignment / gcd(self.alignment, row_bytes);
+        match &definition.chunk_shape {
+            Some(chunk) => chunk.first().copied().unwrap_or(1),
+            // Rows divide evenly among the tasks.
+            None if rows > 0 && rows % self.writers == 0 => {
+                let each = rows / self.writers;
+                let regions: Vec<Region> = (0..self.writers.min(2)).map(|n| Region::rows(shape, n * each, each)).collect();
+                definition.chunk_shape = self.aligned_chunk(&regions, shape, row_bytes);
+                each
+            }
+            // Shares that fill whole blocks, unless a task would get no rows.
+            None if blocks.saturating_mul(self.writers) <= rows => blocks,
+            None => 1,
+        }
     }
 
     /// A chunk shape that gives each task its own aligned blocks, if contiguous storage would not.

@@ -19,7 +19,7 @@ struct Above {
 pub(super) fn locate(source: &Source, root: u64, found: &mut impl Sink) -> Result<()> {
     let ndim = found.layout().shape.len();
     let chunk_shape = found.layout().chunk_shape.clone();
-    let key_bytes = 8 + 8 * (ndim as u64 + 1);
+    let key_bytes = bytes_of_key(ndim);
     let offset_size = u64::from(source.offset_size);
     let mut seen = HashSet::new();
     let node_bytes = 8 + 2 * offset_size + MAX_CHILDREN as u64 * (key_bytes + offset_size) + key_bytes;
@@ -38,31 +38,7 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut impl Sink) -> Resul
         if !seen.insert(address) {
             return Err(Error::corrupt("a chunk B-tree that leads back into itself").at_offset(place));
         }
-        let head_bytes = 8 + 2 * offset_size;
-        let head = source.read(address, head_bytes)?;
-        let mut cursor = source.cursor(&head, address);
-        cursor.signature(b"TREE")?;
-        if cursor.u8()? != 1 {
-            return Err(Error::corrupt("a chunk B-tree of another type than 1").at_offset(place));
-        }
-        let level = cursor.u8()?;
-        if above.as_ref().is_some_and(|above| level >= above.level) {
-            return Err(Error::corrupt("a B-tree node that is not below its parent").at_offset(place));
-        }
-        let entries = u64::from(cursor.u16()?);
-        let bytes = source.read(address, head_bytes + entries * (key_bytes + offset_size) + key_bytes)?;
-        let mut cursor = source.cursor(&bytes, address);
-        cursor.take_u64(head_bytes)?;
-        let mut keys = Vec::new();
-        let mut children = Vec::new();
-        for entry in 0..=entries {
-            let (length, mask) = (cursor.u32()?, cursor.u32()?);
-            let offsets = (0..=ndim).map(|_| cursor.u64()).collect::<Result<Vec<_>>>()?;
-            keys.push((u64::from(length), mask, offsets));
-            if entry < entries {
-                children.push(cursor.defined_address("a chunk or B-tree node")?);
-            }
-        }
+        let Node { level, keys, children } = Node::read(source, address, ndim, above.as_ref())?;
         for (child, pair) in children.into_iter().zip(keys.windows(2)) {
             let [(length, mask, offsets), (_, _, next)] = pair else { continue };
             let position = |offsets: &[u64]| -> Vec<u64> { offsets.iter().zip(&chunk_shape).map(|(offset, chunk)| offset / chunk).collect() };
@@ -89,6 +65,52 @@ pub(super) fn locate(source: &Source, root: u64, found: &mut impl Sink) -> Resul
         }
     }
     Ok(())
+}
+
+/// Bytes of a key: the length of a chunk, its filter mask, and its offsets, one more than dimensions.
+fn bytes_of_key(ndim: usize) -> u64 {
+    8 + 8 * (ndim as u64 + 1)
+}
+
+/// A node with its keys, one more than children.
+struct Node {
+    level: u8,
+    /// Length, filter mask and offsets of a chunk.
+    keys: Vec<(u64, u32, Vec<u64>)>,
+    children: Vec<u64>,
+}
+
+impl Node {
+    fn read(source: &Source, address: u64, ndim: usize, above: Option<&Above>) -> Result<Self> {
+        let (key_bytes, offset_size, place) = (bytes_of_key(ndim), u64::from(source.offset_size), source.absolute(address)?);
+        let head_bytes = 8 + 2 * offset_size;
+        let head = source.read(address, head_bytes)?;
+        let mut cursor = source.cursor(&head, address);
+        cursor.signature(b"TREE")?;
+        if cursor.u8()? != 1 {
+            return Err(Error::corrupt("a chunk B-tree of another type than 1").at_offset(place));
+        }
+        let level = cursor.u8()?;
+        if above.is_some_and(|above| level >= above.level) {
+            return Err(Error::corrupt("a B-tree node that is not below its parent").at_offset(place));
+        }
+        let entries = u64::from(cursor.u16()?);
+        let bytes = source.read(address, head_bytes + entries * (key_bytes + offset_size) + key_bytes)?;
+        let mut cursor = source.cursor(&bytes, address);
+        cursor.take_u64(head_bytes)?;
+        let mut keys = Vec::new();
+        let mut children = Vec::new();
+        for entry in 0..=entries {
+            let (length, mask) = (cursor.u32()?, cursor.u32()?);
+            let offsets = (0..=ndim).map(|_| cursor.u64()).collect::<Result<Vec<_>>>()?;
+            keys.push((u64::from(length), mask, offsets));
+            if entry < entries {
+                children.push(cursor.defined_address("a chunk or B-tree node")?);
+            }
+        }
+
+        Ok(Self { level, keys, children })
+    }
 }
 
 /// Children of a full node: twice the library's default, which a superblock of version 2 implies.

@@ -85,6 +85,25 @@ struct Block {
     start: u64,
 }
 
+/// Where an entry is among the data blocks.
+struct Spot {
+    super_number: u32,
+    level: Level,
+    /// Number of its data block in the super block, and of its page in that.
+    block: u64,
+    page: u64,
+    /// Number of pages of a data block; `None` if it is not divided.
+    pages: Option<u64>,
+}
+
+/// A data block, as its super block describes it.
+struct DataBlock {
+    /// `None` if it was never written.
+    address: Option<u64>,
+    /// Whether the page of the entry was written.
+    is_written: bool,
+}
+
 /// What is the same for all data blocks of one super block.
 pub(crate) struct Level {
     /// Data blocks of the super block.
@@ -172,74 +191,95 @@ impl<'a> Array<'a> {
         if number < self.index_entries {
             return Ok(Adjacent { numbers: 0..self.index_entries, place: Some((self.index.clone(), 0)) });
         }
-        let before = self.index_entries;
-        let number = number - before;
+        let spot = self.spot(number - self.index_entries)?;
+        let Some(DataBlock { address, is_written }) = self.data_block(&spot)? else {
+            let level = &spot.level;
+            return Ok(Adjacent { numbers: self.numbers(level.first_entry, level.blocks.saturating_mul(level.block_entries)), place: None });
+        };
+        let first = spot.level.first_entry + spot.block * spot.level.block_entries;
+        let of_block = self.numbers(first, spot.level.block_entries);
+        let of_page = self.numbers(first + spot.page * self.page_entries, self.page_entries);
+        let Some(address) = address else { return Ok(Adjacent { numbers: of_block, place: None }) };
+        if !is_written {
+            return Ok(Adjacent { numbers: of_page, place: None });
+        }
+        let start = 6 + u64::from(self.source.offset_size) + u64::from(self.bits.div_ceil(8));
+        if spot.pages.is_none() {
+            let length = start + spot.level.block_entries * self.entry_bytes + 4;
+            self.load(address, length, start, b"EADB", "an extensible array data block")?;
+            return Ok(Adjacent { numbers: of_block, place: Some((self.loaded(address)?.clone(), 0)) });
+        }
+        let page = self.page(address, start, spot.page)?;
+        Ok(Adjacent { numbers: of_page, place: Some((page, 0)) })
+    }
+
+    /// Numbers of the entries from `first` on, which is counted from the end of the index block's own entries.
+    fn numbers(&self, first: u64, count: u64) -> Range<u64> {
+        let first = self.index_entries.saturating_add(first);
+        first..first.saturating_add(count)
+    }
+
+    /// Where an entry is, whose number is counted from the end of the index block's own entries.
+    fn spot(&self, number: u64) -> Result<Spot> {
         let super_number = (number / self.min_block_entries + 1).ilog2();
         let level = level(super_number, self.min_block_entries).ok_or_else(|| self.corrupt("a chunk number beyond its array"))?;
         let within = number - level.first_entry;
         let (block, entry) = (within / level.block_entries, within % level.block_entries);
-        let direct_supers = 2 * self.min_pointers.ilog2();
+        let pages = (level.block_entries > self.page_entries).then(|| level.block_entries / self.page_entries);
+        Ok(Spot { super_number, level, block, page: entry / self.page_entries, pages })
+    }
+
+    /// The data block of an entry; `None` if not even its super block exists.
+    fn data_block(&mut self, spot: &Spot) -> Result<Option<DataBlock>> {
         let o = u64::from(self.source.offset_size);
         let addresses = self.index.start + self.index_entries * self.entry_bytes;
-        let paged = level.block_entries > self.page_entries;
-        let pages = if paged { level.block_entries / self.page_entries } else { 0 };
-        // Numbers of the entries from `first` on, counted from the end of the index block's own entries.
-        let range = |first: u64, count: u64| {
-            let first = before.saturating_add(first);
-            first..first.saturating_add(count)
-        };
-        let nothing = |numbers: Range<u64>| Ok(Adjacent { numbers, place: None });
-        let of_block = range(level.first_entry + block * level.block_entries, level.block_entries);
-        let page = entry / self.page_entries;
-        let of_page = range(level.first_entry + block * level.block_entries + page * self.page_entries, self.page_entries);
-        let (address, written) = if super_number < direct_supers {
-            (self.address(&self.index, addresses + (level.first_block + block) * o)?, true)
-        } else {
-            let direct = 2 * (self.min_pointers - 1);
-            let at = addresses + (direct + u64::from(super_number - direct_supers)) * o;
-            let Some(super_block) = self.address(&self.index, at)? else {
-                return nothing(range(level.first_entry, level.blocks.saturating_mul(level.block_entries)));
-            };
-            // Page bits (whole bytes per data block), then the addresses of the data blocks. The bits are
-            // numbered consecutively across data blocks: with 4 pages per block, those of the second block begin
-            // within the first byte.
-            let bitmap_bytes = pages.div_ceil(8);
-            let start = 6 + o + u64::from(self.bits.div_ceil(8));
-            let length = level
-                .blocks
-                .checked_mul(bitmap_bytes + o)
-                .and_then(|n| n.checked_add(start + 4))
-                .ok_or_else(|| self.corrupt("a super block beyond 64 bits"))?;
-            let is_new = !self.blocks.contains_key(&super_block);
-            self.load(super_block, length, start, b"EASB", "an extensible array super block")?;
-            if is_new && self.source.storage.is_remote() {
-                let block_bytes = 6 + o + u64::from(self.bits.div_ceil(8)) + level.block_entries.saturating_mul(self.entry_bytes) + 4 * (pages + 1);
-                let loaded = self.loaded(super_block)?;
-                let addresses = (0..level.blocks).map_while(|block| self.address(loaded, start + level.blocks * bitmap_bytes + block * o).ok()).flatten();
-                self.source.prefetch(addresses.map(|address| (address, block_bytes)))?;
-            }
-            let loaded = self.loaded(super_block)?;
-            let written = if paged {
-                let bit = block * pages + page;
-                let at = usize::try_from(start + bit / 8).ok();
-                let byte = at.and_then(|at| loaded.bytes.get(at));
-                let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its super block"))?;
-                byte & (0x80 >> (bit % 8)) != 0
-            } else {
-                true
-            };
-            (self.address(loaded, start + level.blocks * bitmap_bytes + block * o)?, written)
-        };
-        let Some(address) = address else { return nothing(of_block) };
-        if !written {
-            return nothing(of_page);
+        // The index block has the addresses of the data blocks of the first super blocks itself.
+        let direct_supers = 2 * self.min_pointers.ilog2();
+        if spot.super_number < direct_supers {
+            let address = self.address(&self.index, addresses + (spot.level.first_block + spot.block) * o)?;
+            return Ok(Some(DataBlock { address, is_written: true }));
         }
+        let direct = 2 * (self.min_pointers - 1);
+        let at = addresses + (direct + u64::from(spot.super_number - direct_supers)) * o;
+        match self.address(&self.index, at)? {
+            Some(super_block) => self.in_super_block(super_block, spot).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// What a super block says of the data block of an entry.
+    fn in_super_block(&mut self, super_block: u64, spot: &Spot) -> Result<DataBlock> {
+        let (o, level, pages) = (u64::from(self.source.offset_size), &spot.level, spot.pages.unwrap_or(0));
+        // Page bits (whole bytes per data block), then the addresses of the data blocks. The bits are
+        // numbered consecutively across data blocks: with 4 pages per block, those of the second block begin
+        // within the first byte.
+        let bitmap_bytes = pages.div_ceil(8);
         let start = 6 + o + u64::from(self.bits.div_ceil(8));
-        if !paged {
-            let length = start + level.block_entries * self.entry_bytes + 4;
-            self.load(address, length, start, b"EADB", "an extensible array data block")?;
-            return Ok(Adjacent { numbers: of_block, place: Some((self.loaded(address)?.clone(), 0)) });
+        let length =
+            level.blocks.checked_mul(bitmap_bytes + o).and_then(|n| n.checked_add(start + 4)).ok_or_else(|| self.corrupt("a super block beyond 64 bits"))?;
+        let is_new = !self.blocks.contains_key(&super_block);
+        self.load(super_block, length, start, b"EASB", "an extensible array super block")?;
+        let loaded = self.loaded(super_block)?;
+        if is_new && self.source.storage.is_remote() {
+            let block_bytes = 6 + o + u64::from(self.bits.div_ceil(8)) + level.block_entries.saturating_mul(self.entry_bytes) + 4 * (pages + 1);
+            let addresses = (0..level.blocks).map_while(|block| self.address(loaded, start + level.blocks * bitmap_bytes + block * o).ok()).flatten();
+            self.source.prefetch(addresses.map(|address| (address, block_bytes)))?;
         }
+        let is_written = if spot.pages.is_some() {
+            let bit = spot.block * pages + spot.page;
+            let at = usize::try_from(start + bit / 8).ok();
+            let byte = at.and_then(|at| loaded.bytes.get(at));
+            let byte = byte.ok_or_else(|| Error::internal("a page beyond the page bits of its super block"))?;
+            byte & (0x80 >> (bit % 8)) != 0
+        } else {
+            true
+        };
+        let address = self.address(loaded, start + level.blocks * bitmap_bytes + spot.block * o)?;
+        Ok(DataBlock { address, is_written })
+    }
+
+    /// A page of the data block at `address`, whose pages begin after a head of `start` bytes and a checksum.
+    fn page(&mut self, address: u64, start: u64, page: u64) -> Result<Block> {
         let page_bytes = self.page_entries * self.entry_bytes + 4;
         let at = page.checked_mul(page_bytes).and_then(|n| n.checked_add(address)?.checked_add(start + 4));
         let at = at.ok_or_else(|| self.corrupt("a page beyond 64 bits"))?;
@@ -248,7 +288,7 @@ impl<'a> Array<'a> {
             checksum::verify(&bytes, self.source.absolute(at)?, "an extensible array page")?;
             self.blocks.insert(at, Block { address: at, bytes: bytes.into(), start: 0 });
         }
-        Ok(Adjacent { numbers: of_page, place: Some((self.loaded(at)?.clone(), 0)) })
+        Ok(self.loaded(at)?.clone())
     }
 
     fn load(&mut self, address: u64, length: u64, start: u64, signature: &[u8; 4], what: &str) -> Result<()> {

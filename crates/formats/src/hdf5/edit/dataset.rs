@@ -14,11 +14,11 @@ use super::fixed_array::{FixedArray, NewFixedArray};
 use super::header::EditedHeader;
 use crate::filter::Pipeline;
 use crate::hdf5::chunk_locator::{self, numbering::Numbering};
-use crate::hdf5::dataset;
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::layout::{ChunkedLayout, Layout, Locator};
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::writer::StoredChunk;
+use crate::hdf5::{Source, dataset};
 use crate::{Dataset, ObjectId};
 
 /// How a dataset's values are stored, as an edit sees it.
@@ -157,12 +157,6 @@ impl<'a> DatasetEdit<'a> {
         let Layout::Chunked(layout) = &self.layout else { return Err(Error::internal("chunks of a dataset without them")) };
         let (source, space) = (self.file.source(), self.file.space);
         let Some(first) = chunks.first() else { return Ok(()) };
-        let numbers = |numbering: Numbering| {
-            let origin =
-                |chunk: &StoredChunk| chunk.position.iter().zip(&layout.chunk_shape).map(|(at, extent)| at.checked_mul(*extent)).collect::<Option<Vec<u64>>>();
-            let number = |chunk: &StoredChunk| numbering.number(&origin(chunk).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?);
-            chunks.iter().map(|chunk| Ok((number(chunk)?, chunk))).collect::<Result<Vec<_>>>()
-        };
         let (address, is_new) = match (&layout.locator, self.index_class()?) {
             (Locator::BtreeV2 { address }, _) => {
                 let mut tree = ChunkRecords::open(&source, space, *address, layout.shape.len())?;
@@ -192,27 +186,18 @@ impl<'a> DatasetEdit<'a> {
                 (root, true)
             }
             (Locator::FixedArray { .. }, _) | (Locator::None, IndexClass::FixedArray { .. }) => {
-                let (array, is_new) = match (&layout.locator, self.index_class()?) {
-                    (Locator::FixedArray { address }, _) => (FixedArray { source: &source, space, header: *address }, false),
-                    (_, IndexClass::FixedArray { page_bits }) => {
-                        let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(max, chunk)| Some(max.as_ref()?.div_ceil(*chunk)));
-                        let count = counts.collect::<Option<Vec<u64>>>().and_then(|counts| counts.into_iter().try_fold(1u64, u64::checked_mul));
-                        let count = count.ok_or_else(|| Error::corrupt("a fixed array of an unlimited dataset"))?;
-                        (FixedArray::create(&source, space, &NewFixedArray { entries: self.entries(layout)?, page_bits, count })?, true)
-                    }
-                    _ => return Err(Error::internal("a fixed array of another class")),
-                };
-                numbers(Numbering::row_major(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
+                let (array, is_new) = self.fixed_array(&source, layout)?;
+                numbered(chunks, layout, Numbering::row_major(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
                 (array.header, is_new)
             }
             (Locator::ExtensibleArray { address }, _) => {
                 let mut array = ExtensibleArray::open(&source, space, *address)?;
-                numbers(Numbering::unlimited_first(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
+                numbered(chunks, layout, Numbering::unlimited_first(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
                 (*address, false)
             }
             (Locator::None, IndexClass::ExtensibleArray(parameters)) => {
                 let mut array = ExtensibleArray::create(&source, space, self.entries(layout)?, parameters)?;
-                numbers(Numbering::unlimited_first(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
+                numbered(chunks, layout, Numbering::unlimited_first(layout)?)?.into_iter().try_for_each(|(number, chunk)| array.set(number, Some(chunk)))?;
                 (array.address(), true)
             }
         };
@@ -221,6 +206,21 @@ impl<'a> DatasetEdit<'a> {
         }
         *self = Self::open(self.file, self.id)?;
         Ok(())
+    }
+
+    /// The fixed array of the dataset, and whether it is new.
+    fn fixed_array<'s>(&'s self, source: &'s Source, layout: &ChunkedLayout) -> Result<(FixedArray<'s>, bool)> {
+        let space = self.file.space;
+        match (&layout.locator, self.index_class()?) {
+            (Locator::FixedArray { address }, _) => Ok((FixedArray { source, space, header: *address }, false)),
+            (_, IndexClass::FixedArray { page_bits }) => {
+                let counts = layout.max_shape.iter().zip(&layout.chunk_shape).map(|(max, chunk)| Some(max.as_ref()?.div_ceil(*chunk)));
+                let count = counts.collect::<Option<Vec<u64>>>().and_then(|counts| counts.into_iter().try_fold(1u64, u64::checked_mul));
+                let count = count.ok_or_else(|| Error::corrupt("a fixed array of an unlimited dataset"))?;
+                Ok((FixedArray::create(source, space, &NewFixedArray { entries: self.entries(layout)?, page_bits, count })?, true))
+            }
+            _ => Err(Error::internal("a fixed array of another class")),
+        }
     }
 
     /// Takes chunks out of the index.
@@ -372,4 +372,11 @@ enum IndexClass {
 fn index_place(body: &[u8]) -> Option<usize> {
     let (ndim, width) = (usize::from(*body.get(3)?), usize::from(*body.get(4)?));
     Some(5 + ndim * width)
+}
+
+/// Chunks with their numbers in an array.
+fn numbered<'c>(chunks: &'c [StoredChunk], layout: &ChunkedLayout, numbering: Numbering) -> Result<Vec<(u64, &'c StoredChunk)>> {
+    let origin = |chunk: &StoredChunk| chunk.position.iter().zip(&layout.chunk_shape).map(|(at, extent)| at.checked_mul(*extent)).collect::<Option<Vec<u64>>>();
+    let number = |chunk: &StoredChunk| numbering.number(&origin(chunk).ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?);
+    chunks.iter().map(|chunk| Ok((number(chunk)?, chunk))).collect()
 }

@@ -37,61 +37,27 @@ impl<'a> FixedArray<'a> {
 
     /// Sets the entry with this number.
     pub fn set(&self, number: u64, chunk: Option<&StoredChunk>) -> Result<()> {
-        let (source, o) = (self.source, u64::from(self.source.offset_size));
-        let header_bytes = 8 + u64::from(source.length_size) + o + 4;
-        let mut header = source.read(self.header, header_bytes)?.into_owned();
-        let mut cursor = source.cursor(&header, self.header);
-        cursor.signature(b"FAHD")?;
-        checksum::verify(&header, source.absolute(self.header)?, "a fixed array header")?;
-        cursor.skip(1)?;
-        let is_filtered = cursor.u8()? == 1;
-        let entries = Entries { bytes: u64::from(cursor.u8()?), is_filtered };
-        let page_bits = u32::from(cursor.u8()?);
-        let count = cursor.length()?;
-        let block = cursor.address()?;
-        let beyond = || Error::corrupt("a fixed array beyond 64 bits");
-        let page_entries = 1u64.checked_shl(page_bits).ok_or_else(beyond)?;
+        let source = self.source;
+        let header = self.read_header()?;
+        let (entries, count) = (header.entries, header.count);
         if number >= count {
             return Err(Error::corrupt(format!("a fixed array of {count} chunks is too short for its dataset")));
         }
-        let is_paged = count > page_entries;
-        let pages = if is_paged { count.div_ceil(page_entries) } else { 0 };
-        let prefix = 6 + o;
-        let head_bytes = if is_paged { prefix + pages.div_ceil(8) + 4 } else { prefix + count.checked_mul(entries.bytes).ok_or_else(beyond)? + 4 };
-        let page_bytes = page_entries.checked_mul(entries.bytes).and_then(|bytes| bytes.checked_add(4)).ok_or_else(beyond)?;
-        let (block, mut head) = match block {
-            Some(block) => (block, source.read(block, head_bytes)?.into_owned()),
-            None => {
-                let last = count.saturating_sub(pages.saturating_sub(1) * page_entries);
-                let of_pages = if is_paged {
-                    (pages - 1).checked_mul(page_bytes).and_then(|bytes| bytes.checked_add(last * entries.bytes + 4)).ok_or_else(beyond)?
-                } else {
-                    0
-                };
-                let block = self.space.allocate(head_bytes.checked_add(of_pages).ok_or_else(beyond)?)?;
-                let mut encoder = Encoder::signed(b"FADB");
-                encoder.bytes(&[0, u8::from(is_filtered)]);
-                encoder.uint(self.header, source.offset_size.into());
-                let mut head = encoder.finish();
-                head.extend(if is_paged { vec![0; usize::try_from(pages.div_ceil(8)).map_err(|_| beyond())?] } else { entries.empty(source, count)? });
-                head.extend([0; 4]);
-                seal(&mut head)?;
-                self.space.write(block, &head)?;
-                patched(&mut header, 8 + u64::from(source.length_size), block.to_le_bytes().get(..usize::from(source.offset_size)).unwrap_or_default())?;
-                self.space.write(self.header, &header)?;
-                (block, head)
-            }
+        let sizes = header.sizes(source)?;
+        let (block, mut head) = match header.block {
+            Some(block) => (block, source.read(block, sizes.head)?.into_owned()),
+            None => self.allocate_block(header, &sizes)?,
         };
         checksum::verify(&head, source.absolute(block)?, "a fixed array data block")?;
         let entry = entries.encode(source, chunk)?;
-        if !is_paged {
-            patched(&mut head, prefix + number * entries.bytes, &entry)?;
+        let Some(pages) = sizes.pages else {
+            patched(&mut head, sizes.prefix + number * entries.bytes, &entry)?;
             return self.space.write(block, &head);
-        }
-        let page = number / page_entries;
-        let in_page = page_entries.min(count - page * page_entries);
-        let place = page.checked_mul(page_bytes).and_then(|at| at.checked_add(block.checked_add(head_bytes)?)).ok_or_else(beyond)?;
-        let bit = head.get_mut(usize::try_from(prefix + page / 8).map_err(|_| beyond())?).ok_or_else(|| Error::internal("a page without its bit"))?;
+        };
+        let page = number / pages.entries;
+        let in_page = pages.entries.min(count - page * pages.entries);
+        let place = page.checked_mul(pages.bytes).and_then(|at| at.checked_add(block.checked_add(sizes.head)?)).ok_or_else(beyond)?;
+        let bit = head.get_mut(usize::try_from(sizes.prefix + page / 8).map_err(|_| beyond())?).ok_or_else(|| Error::internal("a page without its bit"))?;
         let mask = 0x80u8 >> (page % 8);
         let mut bytes = if *bit & mask == 0 {
             *bit |= mask;
@@ -103,7 +69,99 @@ impl<'a> FixedArray<'a> {
             checksum::verify(&bytes, source.absolute(place)?, "a fixed array page")?;
             bytes
         };
-        patched(&mut bytes, number % page_entries * entries.bytes, &entry)?;
+        patched(&mut bytes, number % pages.entries * entries.bytes, &entry)?;
         self.space.write(place, &bytes)
     }
+
+    fn read_header(&self) -> Result<Header> {
+        let source = self.source;
+        let header_bytes = 8 + u64::from(source.length_size) + u64::from(source.offset_size) + 4;
+        let bytes = source.read(self.header, header_bytes)?.into_owned();
+        let mut cursor = source.cursor(&bytes, self.header);
+        cursor.signature(b"FAHD")?;
+        checksum::verify(&bytes, source.absolute(self.header)?, "a fixed array header")?;
+        cursor.skip(1)?;
+        let is_filtered = cursor.u8()? == 1;
+        let entries = Entries { bytes: u64::from(cursor.u8()?), is_filtered };
+        let page_bits = u32::from(cursor.u8()?);
+        let count = cursor.length()?;
+        let block = cursor.address()?;
+        let page_entries = 1u64.checked_shl(page_bits).ok_or_else(beyond)?;
+        Ok(Header { bytes, entries, count, page_entries, block })
+    }
+
+    /// Allocates the data block of an array without one, in which no chunk is, and enters it into the header. Returns its address, and its bytes
+    /// before the pages.
+    fn allocate_block(&self, mut header: Header, sizes: &Sizes) -> Result<(u64, Vec<u8>)> {
+        let (source, entries, count) = (self.source, header.entries, header.count);
+        let pages_bytes = match &sizes.pages {
+            Some(pages) => {
+                let last = count.saturating_sub(pages.count.saturating_sub(1) * pages.entries);
+                (pages.count - 1).checked_mul(pages.bytes).and_then(|bytes| bytes.checked_add(last * entries.bytes + 4)).ok_or_else(beyond)?
+            }
+            None => 0,
+        };
+        let block = self.space.allocate(sizes.head.checked_add(pages_bytes).ok_or_else(beyond)?)?;
+        let mut encoder = Encoder::signed(b"FADB");
+        encoder.bytes(&[0, u8::from(entries.is_filtered)]);
+        encoder.uint(self.header, source.offset_size.into());
+        let mut head = encoder.finish();
+        head.extend(match &sizes.pages {
+            Some(pages) => vec![0; usize::try_from(pages.count.div_ceil(8)).map_err(|_| beyond())?],
+            None => entries.empty(source, count)?,
+        });
+        head.extend([0; 4]);
+        seal(&mut head)?;
+        self.space.write(block, &head)?;
+        patched(&mut header.bytes, 8 + u64::from(source.length_size), block.to_le_bytes().get(..usize::from(source.offset_size)).unwrap_or_default())?;
+        self.space.write(self.header, &header.bytes)?;
+        Ok((block, head))
+    }
+}
+
+/// The header of a fixed array.
+struct Header {
+    bytes: Vec<u8>,
+    entries: Entries,
+    count: u64,
+    /// Entries of a page, and the most of a data block without pages.
+    page_entries: u64,
+    /// The data block; `None` if no chunk was ever written.
+    block: Option<u64>,
+}
+
+impl Header {
+    fn sizes(&self, source: &Source) -> Result<Sizes> {
+        let (count, entry_bytes) = (self.count, self.entries.bytes);
+        let page_count = (count > self.page_entries).then(|| count.div_ceil(self.page_entries));
+        let prefix = 6 + u64::from(source.offset_size);
+        let head = match page_count {
+            Some(pages) => prefix + pages.div_ceil(8) + 4,
+            None => prefix + count.checked_mul(entry_bytes).ok_or_else(beyond)? + 4,
+        };
+        let page_bytes = self.page_entries.checked_mul(entry_bytes).and_then(|bytes| bytes.checked_add(4)).ok_or_else(beyond)?;
+        Ok(Sizes { prefix, head, pages: page_count.map(|count| Pages { count, entries: self.page_entries, bytes: page_bytes }) })
+    }
+}
+
+/// Sizes of a data block in bytes.
+struct Sizes {
+    /// What comes before the entries or the bits of the pages.
+    prefix: u64,
+    /// The block without its pages.
+    head: u64,
+    pages: Option<Pages>,
+}
+
+/// Pages of a data block that has many entries.
+struct Pages {
+    count: u64,
+    /// Entries of each but the last.
+    entries: u64,
+    /// Bytes of each but the last.
+    bytes: u64,
+}
+
+fn beyond() -> Error {
+    Error::corrupt("a fixed array beyond 64 bits")
 }

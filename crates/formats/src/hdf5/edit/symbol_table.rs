@@ -60,6 +60,14 @@ struct Below {
     is_gone: bool,
 }
 
+/// What the removal of an entry from a leaf has done.
+struct RemovedEntry {
+    /// Heap offset of the name.
+    offset: u64,
+    /// Whether nothing is left in the leaf.
+    is_empty: bool,
+}
+
 impl SymbolTableEdit<'_> {
     /// Adds a link, whose name no other one has.
     pub fn insert(&self, name: &str, target: &RawTarget) -> Result<()> {
@@ -205,28 +213,10 @@ impl SymbolTableEdit<'_> {
         let is_own_key = !is_last || address == self.tree;
         let mut unused = None;
         let is_gone = if node.level == 0 {
-            let mut leaf = self.read_leaf(child)?;
-            let (place, true) = leaf.place(heap, name)? else { return Ok(None) };
-            let (offset, rest) = leaf.entries.remove(place);
-            unused = Some(offset);
-            let o = usize::from(self.source.offset_size);
-            let mut cursor = self.source.cursor(&rest, child);
-            cursor.skip(o)?;
-            if cursor.u32()? == SOFT {
-                cursor.skip(4)?;
-                gone.push(cursor.u32()?.into());
-            }
-            match leaf.entries.last() {
-                None => self.space.free(child, self.leaf_bytes())?,
-                Some((last, _)) => {
-                    if is_own_key && node.key(at + 1)? == offset {
-                        *node.keys.get_mut(at + 1).ok_or_else(missing)? = *last;
-                        self.write(&node)?;
-                    }
-                    self.write_leaf(&leaf)?;
-                }
-            }
-            leaf.entries.is_empty()
+            let end = is_own_key.then_some(at + 1);
+            let Some(removed) = self.remove_from_leaf(child, heap, name, gone, (&mut node, end))? else { return Ok(None) };
+            unused = Some(removed.offset);
+            removed.is_empty
         } else {
             let Some(below) = self.remove_below(child, heap, name, gone, levels)? else { return Ok(None) };
             below.is_gone
@@ -245,6 +235,50 @@ impl SymbolTableEdit<'_> {
             self.write(&node)?;
             return Ok(Some(Below::default()));
         }
+        self.close_gap(&node)?;
+        if address != self.tree {
+            self.space.free(address, self.node_bytes())?;
+        }
+        Ok(Some(Below { is_gone: true, ..Below::default() }))
+    }
+
+    /// Removes an entry of the leaf at `child`. `gone` gets the heap offset of the path of a symbolic link. The node above is `above`, with the index
+    /// of the key on the right of the leaf if no other node has that key, too: a key that was the removed name becomes the last name that is left.
+    fn remove_from_leaf(
+        &self,
+        child: u64,
+        heap: &LocalHeapEdit<'_>,
+        name: &[u8],
+        gone: &mut Vec<u64>,
+        (above, end): (&mut Node, Option<usize>),
+    ) -> Result<Option<RemovedEntry>> {
+        let mut leaf = self.read_leaf(child)?;
+        let (place, true) = leaf.place(heap, name)? else { return Ok(None) };
+        let (offset, rest) = leaf.entries.remove(place);
+        let o = usize::from(self.source.offset_size);
+        let mut cursor = self.source.cursor(&rest, child);
+        cursor.skip(o)?;
+        if cursor.u32()? == SOFT {
+            cursor.skip(4)?;
+            gone.push(cursor.u32()?.into());
+        }
+        match leaf.entries.last() {
+            None => self.space.free(child, self.leaf_bytes())?,
+            Some((last, _)) => {
+                if let Some(end) = end
+                    && above.key(end)? == offset
+                {
+                    *above.keys.get_mut(end).ok_or_else(missing)? = *last;
+                    self.write(above)?;
+                }
+                self.write_leaf(&leaf)?;
+            }
+        }
+        Ok(Some(RemovedEntry { offset, is_empty: leaf.entries.is_empty() }))
+    }
+
+    /// Makes the neighbors of a node that goes away neighbors of each other.
+    fn close_gap(&self, node: &Node) -> Result<()> {
         for (neighbor, is_left) in [(node.left, true), (node.right, false)] {
             if let Some(neighbor) = neighbor {
                 let mut neighbor = self.read(neighbor)?;
@@ -256,10 +290,7 @@ impl SymbolTableEdit<'_> {
                 self.write(&neighbor)?;
             }
         }
-        if address != self.tree {
-            self.space.free(address, self.node_bytes())?;
-        }
-        Ok(Some(Below { is_gone: true, ..Below::default() }))
+        Ok(())
     }
 
     /// The child whose range has `name`: the first whose key on the right is not before it.

@@ -46,6 +46,20 @@ struct HeapFilters {
     root_mask: u32,
 }
 
+impl HeapFilters {
+    /// Parses what follows the fixed part of the header of the heap at `address`.
+    fn parse(source: &Source, cursor: &mut Cursor<'_>, address: u64, filter_bytes: u16) -> Result<Self> {
+        let root_bytes = cursor.length()?;
+        let root_mask = cursor.u32()?;
+        let encoded = cursor.take(usize::from(filter_bytes))?;
+        let pipeline = message::filter_pipeline::parse(&mut source.cursor(encoded, address))?;
+        if let Some(refusal) = pipeline.refusal() {
+            return Err(refusal.at_offset(source.absolute(address)?));
+        }
+        Ok(Self { pipeline, root_bytes, root_mask })
+    }
+}
+
 /// A huge object.
 #[derive(Clone, Copy)]
 struct Huge {
@@ -68,7 +82,26 @@ impl<'a> FractalHeap<'a> {
         let fixed = 4 + 1 + 2 + 2 + 1 + 4 + l + o + l + o + 8 * l + 2 + 2 * l + 2 + 2 + o + 2;
         let head = source.read(address, fixed)?;
         let place = source.absolute(address)?;
-        let mut cursor = source.cursor(&head, address);
+        let (mut heap, filter_bytes) = Self::without_filters(source, address, &head)?;
+        if filter_bytes > 0 {
+            heap.header_bytes += l + 4 + u64::from(filter_bytes);
+        }
+        let whole = source.read(address, heap.header_bytes)?;
+        checksum::verify(&whole, place, "a fractal heap header")?;
+        if !heap.is_plausible() {
+            return Err(Error::corrupt("impossible sizes in a fractal heap header").at_offset(place));
+        }
+        if filter_bytes > 0 {
+            let mut cursor = source.cursor(&whole, address);
+            cursor.take_u64(fixed)?;
+            heap.filters = Some(HeapFilters::parse(source, &mut cursor, address, filter_bytes)?);
+        }
+        Ok(heap)
+    }
+
+    /// The heap as the fixed part of its header describes it, and the bytes of the filters that follow.
+    fn without_filters(source: &'a Source, address: u64, head: &[u8]) -> Result<(Self, u16)> {
+        let mut cursor = source.cursor(head, address);
         cursor.signature(b"FRHP")?;
         let version = cursor.u8()?;
         if version != 0 {
@@ -92,37 +125,7 @@ impl<'a> FractalHeap<'a> {
         cursor.u16()?;
         let root = cursor.address()?;
         let root_rows = cursor.u16()?;
-        let extra = if filter_bytes > 0 { l + 4 + u64::from(filter_bytes) } else { 0 };
-        let whole = source.read(address, fixed + extra + 4)?;
-        checksum::verify(&whole, place, "a fractal heap header")?;
-        // A heap ID has at least its flags.
-        let sane = id_bytes > 0
-            && width > 0
-            && width.is_power_of_two()
-            && start_block.is_power_of_two()
-            && max_direct.is_power_of_two()
-            && max_direct >= start_block
-            && max_direct <= source.limits.metadata_block_bytes
-            && (1..=64).contains(&heap_bits)
-            && root_rows <= 128;
-        if !sane {
-            return Err(Error::corrupt("impossible sizes in a fractal heap header").at_offset(place));
-        }
-        let filters = if filter_bytes > 0 {
-            let mut cursor = source.cursor(&whole, address);
-            cursor.take_u64(fixed)?;
-            let root_bytes = cursor.length()?;
-            let root_mask = cursor.u32()?;
-            let encoded = cursor.take(usize::from(filter_bytes))?;
-            let pipeline = message::filter_pipeline::parse(&mut source.cursor(encoded, address))?;
-            if let Some(refusal) = pipeline.refusal() {
-                return Err(refusal.at_offset(place));
-            }
-            Some(HeapFilters { pipeline, root_bytes, root_mask })
-        } else {
-            None
-        };
-        Ok(Self {
+        let heap = Self {
             source,
             address,
             id_bytes,
@@ -130,19 +133,35 @@ impl<'a> FractalHeap<'a> {
             max_managed_bytes,
             huge_tree,
             free_space,
-            header_bytes: fixed + extra + 4,
+            // With the checksum.
+            header_bytes: head.len() as u64 + 4,
             width,
             start_block,
             max_direct,
             heap_bits,
             root,
             root_rows,
-            filters,
+            filters: None,
             blocks: Blocks::default(),
             recent: None,
             huge: None,
             is_listed: false,
-        })
+        };
+        Ok((heap, filter_bytes))
+    }
+
+    /// Whether the sizes in the header can be those of a heap.
+    fn is_plausible(&self) -> bool {
+        // A heap ID has at least its flags.
+        self.id_bytes > 0
+            && self.width > 0
+            && self.width.is_power_of_two()
+            && self.start_block.is_power_of_two()
+            && self.max_direct.is_power_of_two()
+            && self.max_direct >= self.start_block
+            && self.max_direct <= self.source.limits.metadata_block_bytes
+            && (1..=64).contains(&self.heap_bits)
+            && self.root_rows <= 128
     }
 
     /// The same heap, of which all objects will be read: its blocks are fetched together.

@@ -39,73 +39,83 @@ fn nested(cursor: &mut Cursor<'_>, depth: u32) -> Result<Datatype> {
             Ok(Datatype::Integer { size, signed: bits & 8 != 0, order: order(bits), bit_offset, bit_precision })
         }
         1 => float(cursor, &start, bits, size),
-        2 => {
-            let precision = u64::from(cursor.u16()?);
-            Ok(match size {
-                4 | 8 if precision == size * 8 => Datatype::Time { size, order: order(bits), encoding: TimeEncoding::Stored },
-                _ => Datatype::Unsupported { size, class: format!("time of {precision} bits") },
-            })
-        }
+        2 => time(cursor, bits, size),
         3 => Ok(Datatype::FixedString { size, padding: padding(&start, bits & 0x0f)?, character_set: character_set(&start, (bits >> 4) & 0x0f)? }),
         4 => {
             let (bit_offset, bit_precision) = (cursor.u16()?, cursor.u16()?);
             check_bits(&start, size, bit_offset, bit_precision)?;
             Ok(Datatype::Bitfield { size, order: order(bits) })
         }
-        5 => {
-            let tag = cursor.take(usize::try_from(bits & 0xff).unwrap_or(0))?;
-            Ok(Datatype::Opaque { size, tag: cursor.text(tag)? })
-        }
+        5 => opaque(cursor, bits, size),
         6 => compound(cursor, &start, version, bits & 0xffff, size, depth),
-        7 => {
-            let kind = match bits & 0x0f {
-                0 => ReferenceKind::Object,
-                1 => ReferenceKind::Region,
-                2..=4 => ReferenceKind::Standard,
-                other => return Err(start.corrupt(format!("reference type {other}"))),
-            };
-            Ok(Datatype::Reference { size, kind })
-        }
+        7 => reference(&start, bits, size),
         8 => enumeration(cursor, &start, version, bits & 0xffff, depth),
-        9 => {
-            let base = nested(cursor, depth)?;
-            match bits & 0x0f {
-                0 => Ok(Datatype::Sequence { size, base: Box::new(stored_item(base, cursor.offset_size())) }),
-                1 => Ok(Datatype::VariableString {
-                    size,
-                    padding: padding(&start, (bits >> 4) & 0x0f)?,
-                    character_set: character_set(&start, (bits >> 8) & 0x0f)?,
-                }),
-                other => Err(start.corrupt(format!("variable-length type {other}"))),
-            }
-        }
-        10 => {
-            let ndim = usize::from(cursor.u8()?);
-            if version < 3 {
-                cursor.skip(3)?;
-            }
-            let shape = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
-            if version < 3 {
-                cursor.skip(4 * ndim)?;
-            }
-            let base = nested(cursor, depth)?;
-            array(&start, base, shape, size)
-        }
-        11 => {
-            let base = nested(cursor, depth)?;
-            // Other bases would double what is kept with each level.
-            if !matches!(base, Datatype::Float { .. }) {
-                return Err(start.corrupt("a complex number that is not made of floating-point numbers"));
-            }
-            let half = base.size();
-            if half.checked_mul(2) != Some(size) {
-                return Err(start.corrupt("a complex number that is not two parts"));
-            }
-            let member = |name: &str, offset| Member { name: name.to_owned(), offset, datatype: base.clone() };
-            Ok(Datatype::Compound { size, members: [member("r", 0), member("i", half)].into() })
-        }
+        9 => variable_length(cursor, &start, bits, size, depth),
+        10 => array_of_base(cursor, &start, version, size, depth),
+        11 => complex(cursor, &start, size, depth),
         other => Err(start.corrupt(format!("datatype class {other}"))),
     }
+}
+
+fn time(cursor: &mut Cursor<'_>, bits: u32, size: u64) -> Result<Datatype> {
+    let precision = u64::from(cursor.u16()?);
+    Ok(match size {
+        4 | 8 if precision == size * 8 => Datatype::Time { size, order: order(bits), encoding: TimeEncoding::Stored },
+        _ => Datatype::Unsupported { size, class: format!("time of {precision} bits") },
+    })
+}
+
+fn opaque(cursor: &mut Cursor<'_>, bits: u32, size: u64) -> Result<Datatype> {
+    let tag = cursor.take(usize::try_from(bits & 0xff).unwrap_or(0))?;
+    Ok(Datatype::Opaque { size, tag: cursor.text(tag)? })
+}
+
+fn reference(start: &Cursor<'_>, bits: u32, size: u64) -> Result<Datatype> {
+    let kind = match bits & 0x0f {
+        0 => ReferenceKind::Object,
+        1 => ReferenceKind::Region,
+        2..=4 => ReferenceKind::Standard,
+        other => return Err(start.corrupt(format!("reference type {other}"))),
+    };
+    Ok(Datatype::Reference { size, kind })
+}
+
+fn variable_length(cursor: &mut Cursor<'_>, start: &Cursor<'_>, bits: u32, size: u64, depth: u32) -> Result<Datatype> {
+    let base = nested(cursor, depth)?;
+    match bits & 0x0f {
+        0 => Ok(Datatype::Sequence { size, base: Box::new(stored_item(base, cursor.offset_size())) }),
+        1 => Ok(Datatype::VariableString { size, padding: padding(start, (bits >> 4) & 0x0f)?, character_set: character_set(start, (bits >> 8) & 0x0f)? }),
+        other => Err(start.corrupt(format!("variable-length type {other}"))),
+    }
+}
+
+/// An array, with its extents and the type of its elements.
+fn array_of_base(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, size: u64, depth: u32) -> Result<Datatype> {
+    let ndim = usize::from(cursor.u8()?);
+    if version < 3 {
+        cursor.skip(3)?;
+    }
+    let shape = (0..ndim).map(|_| cursor.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
+    if version < 3 {
+        cursor.skip(4 * ndim)?;
+    }
+    let base = nested(cursor, depth)?;
+    array(start, base, shape, size)
+}
+
+/// A complex number, as a compound of its two parts.
+fn complex(cursor: &mut Cursor<'_>, start: &Cursor<'_>, size: u64, depth: u32) -> Result<Datatype> {
+    let base = nested(cursor, depth)?;
+    // Other bases would double what is kept with each level.
+    if !matches!(base, Datatype::Float { .. }) {
+        return Err(start.corrupt("a complex number that is not made of floating-point numbers"));
+    }
+    let half = base.size();
+    if half.checked_mul(2) != Some(size) {
+        return Err(start.corrupt("a complex number that is not two parts"));
+    }
+    let member = |name: &str, offset| Member { name: name.to_owned(), offset, datatype: base.clone() };
+    Ok(Datatype::Compound { size, members: [member("r", 0), member("i", half)].into() })
 }
 
 fn order(bits: u32) -> ByteOrder {
@@ -311,14 +321,6 @@ fn head(encoder: &mut Encoder, class: u8, version: u8, bits: u32, size: u64) -> 
 fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
     let depth = depth.checked_sub(1).ok_or_else(|| Error::limit_exceeded("datatypes nested too deeply"))?;
     let order_bits = |order: &ByteOrder| u32::from(*order == ByteOrder::Big);
-    let text_bits = |padding: &StringPadding, set: &CharacterSet| {
-        let padding = match padding {
-            StringPadding::NullTerminated => 0,
-            StringPadding::NullPadded => 1,
-            StringPadding::SpacePadded => 2,
-        };
-        (padding, u32::from(*set == CharacterSet::Utf8))
-    };
     match datatype {
         Datatype::Integer { size, signed, order, bit_offset, bit_precision } => {
             head(encoder, 0, 1, order_bits(order) | u32::from(*signed) << 3, *size)?;
@@ -345,31 +347,8 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
             head(encoder, 2, 1, order_bits(order), *size)?;
             encoder.u16(u16::try_from(size.saturating_mul(8)).map_err(|_| Error::unsupported("a time this large"))?);
         }
-        Datatype::Opaque { size, tag } => {
-            let length = (tag.len() + 1).next_multiple_of(8);
-            let length = u8::try_from(length).map_err(|_| Error::unsupported("an opaque type's tag of more than 247 bytes"))?;
-            let length = if tag.is_empty() { 0 } else { length };
-            head(encoder, 5, 1, u32::from(length), *size)?;
-            let end = encoder.len() + usize::from(length);
-            encoder.bytes(tag.as_bytes());
-            encoder.pad_to(end);
-        }
-        Datatype::Compound { size, members } => {
-            let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("a compound of 64 Ki members or more"))?;
-            if members.is_empty() {
-                return Err(Error::unsupported("a compound without members"));
-            }
-            head(encoder, 6, version_over(datatype), u32::from(count), *size)?;
-            let width = width_of(*size);
-            for member in members.iter() {
-                if member.offset.checked_add(member.datatype.size()).is_none_or(|end| end > *size) {
-                    return Err(Error::invalid_input(format!("member {} lies outside of its compound", member.name)));
-                }
-                put_name(encoder, &member.name)?;
-                encoder.uint(member.offset, width);
-                put(&member.datatype, encoder, depth)?;
-            }
-        }
+        Datatype::Opaque { size, tag } => put_opaque(encoder, *size, tag)?,
+        Datatype::Compound { size, members } => put_compound(encoder, version_over(datatype), *size, members, depth)?,
         Datatype::Reference { size, kind: ReferenceKind::Object } => head(encoder, 7, 1, 0, *size)?,
         Datatype::Reference { size, kind: ReferenceKind::Region } => head(encoder, 7, 1, 1, *size)?,
         // The type of reference in memory (`H5R_OBJECT2`), and the version of its encoding.
@@ -383,13 +362,58 @@ fn put(datatype: &Datatype, encoder: &mut Encoder, depth: u32) -> Result<()> {
         }
         Datatype::Array { base, shape } => {
             head(encoder, 10, version_over(datatype), 0, datatype.size())?;
-            encoder.u8(u8::try_from(shape.len()).ok().filter(|n| *n <= 32).ok_or_else(|| Error::unsupported("an array type of more than 32 dimensions"))?);
-            for extent in shape {
-                encoder.u32(u32::try_from(*extent).map_err(|_| Error::unsupported("an array type with an extent of 2³² or more"))?);
-            }
+            put_extents(encoder, shape)?;
             put(base, encoder, depth)?;
         }
         Datatype::Unsupported { class, .. } => return Err(Error::unsupported(format!("writing datatype class {class}"))),
+    }
+    Ok(())
+}
+
+/// Class bits of a text's padding and character set, each shifted to the right.
+fn text_bits(padding: &StringPadding, set: &CharacterSet) -> (u32, u32) {
+    let padding = match padding {
+        StringPadding::NullTerminated => 0,
+        StringPadding::NullPadded => 1,
+        StringPadding::SpacePadded => 2,
+    };
+    (padding, u32::from(*set == CharacterSet::Utf8))
+}
+
+fn put_opaque(encoder: &mut Encoder, size: u64, tag: &str) -> Result<()> {
+    let length = (tag.len() + 1).next_multiple_of(8);
+    let length = u8::try_from(length).map_err(|_| Error::unsupported("an opaque type's tag of more than 247 bytes"))?;
+    let length = if tag.is_empty() { 0 } else { length };
+    head(encoder, 5, 1, u32::from(length), size)?;
+    let end = encoder.len() + usize::from(length);
+    encoder.bytes(tag.as_bytes());
+    encoder.pad_to(end);
+    Ok(())
+}
+
+fn put_compound(encoder: &mut Encoder, version: u8, size: u64, members: &[Member], depth: u32) -> Result<()> {
+    let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("a compound of 64 Ki members or more"))?;
+    if members.is_empty() {
+        return Err(Error::unsupported("a compound without members"));
+    }
+    head(encoder, 6, version, u32::from(count), size)?;
+    let width = width_of(size);
+    for member in members {
+        if member.offset.checked_add(member.datatype.size()).is_none_or(|end| end > size) {
+            return Err(Error::invalid_input(format!("member {} lies outside of its compound", member.name)));
+        }
+        put_name(encoder, &member.name)?;
+        encoder.uint(member.offset, width);
+        put(&member.datatype, encoder, depth)?;
+    }
+    Ok(())
+}
+
+/// The number of an array's dimensions, and its extents.
+fn put_extents(encoder: &mut Encoder, shape: &[u64]) -> Result<()> {
+    encoder.u8(u8::try_from(shape.len()).ok().filter(|n| *n <= 32).ok_or_else(|| Error::unsupported("an array type of more than 32 dimensions"))?);
+    for extent in shape {
+        encoder.u32(u32::try_from(*extent).map_err(|_| Error::unsupported("an array type with an extent of 2³² or more"))?);
     }
     Ok(())
 }

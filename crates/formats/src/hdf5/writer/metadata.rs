@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
 use super::dense::DenseStorage;
-use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewStorage};
+use super::description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage};
 use super::library_version::LibraryVersion;
 use super::references::Pointed;
 use super::space::Space;
@@ -129,22 +129,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
             message.extend_from_slice(&count.to_le_bytes());
             messages.push((kind::REFERENCE_COUNT, 0, message));
         }
-        let mut attributes = Vec::with_capacity(object.attributes.len());
-        for new in &object.attributes {
-            attributes.push((new.name.clone(), attribute_message(&mut space, new, pointed)?));
-        }
-        let tracked = match u16::try_from(attributes.len()) {
-            Ok(count) => object.tracked.then_some(count),
-            Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
-            Err(_) => None,
-        };
-        if attributes.iter().any(|(_, message)| message.len() > MAX_COMPACT_ATTRIBUTE_BYTES) {
-            let dense = DenseStorage::of_attributes(&mut space, &attributes, object.tracked)?;
-            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
-        } else if !attributes.is_empty() {
-            messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, None)));
-            messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
-        }
+        put_attributes(&mut space, object, pointed, &mut messages)?;
         let address = put_header(&mut space, messages, object.tracked)?;
         if let Some(place) = addresses.get_mut(index) {
             *place = Some(address);
@@ -153,6 +138,27 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
     let unreached = |index: usize| Error::internal(format!("no link leads to object {index} of a new file"));
     let addresses = addresses.into_iter().enumerate().map(|(index, address)| address.ok_or_else(|| unreached(index)));
     Ok(Encoded { space, addresses: addresses.collect::<Result<_>>()?, leads_back })
+}
+
+/// Adds the messages of an object's attributes, or of where they are stored, to its other messages.
+fn put_attributes(space: &mut Space, object: &NewObject, pointed: Pointed<'_>, messages: &mut Vec<(u16, u8, Vec<u8>)>) -> Result<()> {
+    let mut attributes = Vec::with_capacity(object.attributes.len());
+    for new in &object.attributes {
+        attributes.push((new.name.clone(), attribute_message(space, new, pointed)?));
+    }
+    let tracked = match u16::try_from(attributes.len()) {
+        Ok(count) => object.tracked.then_some(count),
+        Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
+        Err(_) => None,
+    };
+    if attributes.iter().any(|(_, message)| message.len() > MAX_COMPACT_ATTRIBUTE_BYTES) {
+        let dense = DenseStorage::of_attributes(space, &attributes, object.tracked)?;
+        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
+    } else if !attributes.is_empty() {
+        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, None)));
+        messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
+    }
+    Ok(())
 }
 
 /// Writes an object header to `space`; returns its address.

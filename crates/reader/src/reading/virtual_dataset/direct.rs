@@ -71,26 +71,30 @@ fn share(part: &SourcePart, selection: &Selection) -> Share {
     Share::Run { source, start, count }
 }
 
-/// Fills `out` if every part is one run of it and no two overlap; otherwise returns `false` and leaves `out` unchanged.
-pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<bool> {
-    if description.datatype.uses_heap() || description.datatype.has_references() {
-        return Ok(false);
-    }
-    let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+/// The runs of the parts in the output, in its order; `None` if some part is not one run, or two overlap.
+fn runs_of(file: &File, description: &Dataset, selection: &Selection) -> Result<Option<Vec<Run>>> {
     let (mut runs, mut left) = (Vec::new(), BlocksLeft::of_a_read());
     for mapping in description.virtual_mappings.iter().filter(|mapping| !misses(mapping, selection)) {
         for part in parts(file, mapping, description.dataspace.shape(), Some(selection), &mut left)? {
             match share(&part, selection) {
                 Share::Nothing => {}
                 Share::Run { source, start, count } => runs.push(Run { part, source, start, count }),
-                Share::Scattered => return Ok(false),
+                Share::Scattered => return Ok(None),
             }
         }
     }
     runs.sort_by_key(|run| run.start);
-    if runs.windows(2).any(|pair| matches!(pair, [a, b] if a.start.saturating_add(a.count) > b.start)) {
+    let overlap = runs.windows(2).any(|pair| matches!(pair, [a, b] if a.start.saturating_add(a.count) > b.start));
+    Ok((!overlap).then_some(runs))
+}
+
+/// Fills `out` if every part is one run of it and no two overlap; otherwise returns `false` and leaves `out` unchanged.
+pub(super) fn fill(file: &File, description: &Dataset, selection: &Selection, out: &mut [u8], cancellation: &Cancellation) -> Result<bool> {
+    if description.datatype.uses_heap() || description.datatype.has_references() {
         return Ok(false);
     }
+    let size = usize::try_from(description.datatype.size()).map_err(|_| Error::internal("element size"))?;
+    let Some(runs) = runs_of(file, description, selection)? else { return Ok(false) };
     let fill_value = description.fill_value.as_deref();
     let bytes = out.len() as u64;
     let mut rest = out;

@@ -142,45 +142,67 @@ impl DatasetCopy<'_> {
             _ => Vec::new(),
         };
         let definition = definition.with_fill(fill);
-        if let Some(format) = self.format {
-            if !dataset.virtual_mappings.is_empty() {
-                return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
-            }
-            let filters = if has_references { Pipeline::default() } else { format.filters.clone() };
-            let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, ..definition };
-            self.out.create_copied_dataset(self.path, wanted, &fill_targets)?;
-            self.begin_steps(true)?;
-            return if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) };
+        match self.format {
+            Some(format) => self.in_format(file, id, dataset, definition, &fill_targets, format),
+            None if dataset.virtual_mappings.is_empty() => self.as_stored(file, id, dataset, definition, &fill_targets),
+            None => self.as_one(file, dataset, definition, &fill_targets),
         }
-        if dataset.virtual_mappings.is_empty() {
-            let never_written = dataset.stored_bytes == Some(0);
-            let wanted = dataset.creation_chunk_shape();
-            let chunk_shape = wanted.filter(|chunk| !self.grows || !is_regrown(dataset, chunk)).map(<[u64]>::to_vec);
-            let rechunked = chunk_shape.as_deref() != wanted;
-            let filters = if has_references { Pipeline::default() } else { pipeline(dataset) };
-            let definition = DatasetDefinition { chunk_shape, filters, ..definition };
-            // The bytes of references are addresses in the other file.
-            let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() && !has_references;
-            if copies {
-                self.out.create_copy(self.path, definition)?
-            } else {
-                self.out.create_copied_dataset(self.path, definition, &fill_targets)?
-            }
-            self.begin_steps(true)?;
-            // Chunks larger than the dataset can become get another shape.
-            let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
-            if never_written || matches!(dataset.dataspace, Dataspace::Null) {
+    }
+
+    /// Copies a dataset with the chunks and filters that are asked for.
+    fn in_format(
+        &mut self,
+        file: &File,
+        id: ObjectId,
+        dataset: &Arc<Dataset>,
+        definition: DatasetDefinition,
+        fill_targets: &[Target],
+        format: &StorageFormat,
+    ) -> Result<()> {
+        if !dataset.virtual_mappings.is_empty() {
+            return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
+        }
+        let filters = if dataset.datatype.has_references() { Pipeline::default() } else { format.filters.clone() };
+        let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, ..definition };
+        self.out.create_copied_dataset(self.path, wanted, fill_targets)?;
+        self.begin_steps(true)?;
+        if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) }
+    }
+
+    /// Copies a dataset with the chunks and filters that it has.
+    fn as_stored(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, definition: DatasetDefinition, fill_targets: &[Target]) -> Result<()> {
+        let never_written = dataset.stored_bytes == Some(0);
+        let wanted = dataset.creation_chunk_shape();
+        let chunk_shape = wanted.filter(|chunk| !self.grows || !is_regrown(dataset, chunk)).map(<[u64]>::to_vec);
+        let rechunked = chunk_shape.as_deref() != wanted;
+        let has_references = dataset.datatype.has_references();
+        let filters = if has_references { Pipeline::default() } else { pipeline(dataset) };
+        let definition = DatasetDefinition { chunk_shape, filters, ..definition };
+        // The bytes of references are addresses in the other file.
+        let copies = dataset.chunk_shape.is_some() && !rechunked && !dataset.datatype.uses_heap() && !has_references;
+        if copies {
+            self.out.create_copy(self.path, definition)?
+        } else {
+            self.out.create_copied_dataset(self.path, definition, fill_targets)?
+        }
+        self.begin_steps(true)?;
+        // Chunks larger than the dataset can become get another shape.
+        let copies = copies && self.out.definition(self.path)?.chunk_shape == dataset.chunk_shape;
+        if never_written || matches!(dataset.dataspace, Dataspace::Null) {
+            return Ok(());
+        }
+        let all = Region::all(dataset.dataspace.shape());
+        if copies {
+            let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone(), index: None };
+            if self.chunks(&whole, dataset.dataspace.shape())? {
                 return Ok(());
             }
-            let all = Region::all(dataset.dataspace.shape());
-            if copies {
-                let whole = SourcePart { file: file.clone(), id, source: dataset.clone(), local: all.clone(), region: all.clone(), index: None };
-                if self.chunks(&whole, dataset.dataspace.shape())? {
-                    return Ok(());
-                }
-            }
-            return self.reencode(file, id, dataset, &all, &all, None);
         }
+        self.reencode(file, id, dataset, &all, &all, None)
+    }
+
+    /// Copies the sources of a virtual dataset into one dataset.
+    fn as_one(&mut self, file: &File, dataset: &Arc<Dataset>, definition: DatasetDefinition, fill_targets: &[Target]) -> Result<()> {
         let (mappings, shape) = (&dataset.virtual_mappings, dataset.dataspace.shape());
         let mut first: Option<StorageFormat> = None;
         let mut alike = true;
@@ -191,7 +213,7 @@ impl DatasetCopy<'_> {
             first.get_or_insert(stored);
         }
         let first = first.ok_or_else(|| Error::internal("a virtual dataset without mappings"))?;
-        self.create(definition, &first, alike, &fill_targets)?;
+        self.create(definition, &first, alike, fill_targets)?;
         self.begin_steps(false)?;
         for mapping in mappings.iter() {
             let part = self.part(file, mapping, shape)?;

@@ -133,11 +133,7 @@ impl DatasetWriter {
         let chunk_bytes = chunk_shape.iter().fold(definition.datatype.size(), |n, extent| n.saturating_mul(*extent));
         let window = usize::try_from((ENCODE_WINDOW_BYTES / chunk_bytes.max(1)).max(session.thread_count()? as u64)).unwrap_or(1).max(1);
         let Dataspace::Simple { max_shape, .. } = &definition.dataspace else { return Err(Error::internal("chunks of a scalar")) };
-        // A chunk is complete when it has all elements up to this extent.
-        let limits: Vec<u64> = match allocator.partial_chunk_bytes() < MAX_WAITING_BYTES {
-            true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
-            false => shape.to_vec(),
-        };
+        let limits = complete_extents(max_shape, shape, allocator.partial_chunk_bytes());
         let mut touched = touched_chunks(region, &limits, chunk_shape);
         loop {
             let chunks: Vec<TouchedChunk> = touched.by_ref().take(window).collect();
@@ -175,8 +171,7 @@ impl DatasetWriter {
                 copy_into_chunk(&mut entry.bytes, &chunk, chunk_shape, region, bytes, size)?;
                 let elements = chunk.part.elements().ok_or_else(|| Error::internal("a chunk beyond 64 bits"))?;
                 entry.written = entry.written.saturating_add(elements);
-                let extents = chunk.origin.iter().zip(chunk_shape.iter()).zip(&limits);
-                let capacity: u64 = extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product();
+                let capacity = elements_within(&chunk, chunk_shape, &limits);
                 if entry.written >= capacity {
                     allocator.separate(fill.as_mut(), &mut entry.bytes)?;
                     let (bytes, mask) = definition.filters.encode(entry.bytes)?;
@@ -265,4 +260,19 @@ fn write_placed(
         outcome?;
     }
     Ok(())
+}
+
+/// A chunk is complete when it has all elements up to these extents: those that the dataset can grow to, or, if too many bytes of incomplete chunks
+/// wait already, those that it has now.
+fn complete_extents(max_shape: &[Option<u64>], shape: &[u64], waiting_bytes: u64) -> Vec<u64> {
+    match waiting_bytes < MAX_WAITING_BYTES {
+        true => max_shape.iter().map(|max| max.unwrap_or(u64::MAX)).collect(),
+        false => shape.to_vec(),
+    }
+}
+
+/// Number of a chunk's elements within these extents.
+fn elements_within(chunk: &TouchedChunk, chunk_shape: &[u64], limits: &[u64]) -> u64 {
+    let extents = chunk.origin.iter().zip(chunk_shape).zip(limits);
+    extents.map(|((origin, extent), limit)| (*extent).min(limit.saturating_sub(*origin))).product()
 }
