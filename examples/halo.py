@@ -66,7 +66,7 @@ def analyse(path: pathlib.Path, out: pathlib.Path) -> dict[str, int]:
     low, high = beam.quantile("x", [0.15865, 0.84135])
     width = float(high - low) / 2
     radius = 6 * width
-    # The square whose corners are on the circle: what is in it is no halo.
+    # The square whose corners are on the circle: what is in it is not a halo.
     side = radius / math.sqrt(2)
     halo = hs.query(path, "/Step#*", f"(abs(x) > {side!r} or abs(y) > {side!r}) and sqrt(x*x + y*y) > {radius!r}")
     # A bin for each step: with others, some would have two steps and some one.

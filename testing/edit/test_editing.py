@@ -396,7 +396,7 @@ def refusals() -> dict[str, tuple[type[Exception], Callable[[Any], Any]]]:
         "rows that do not fit": (ValueError, lambda f: f["x"].append(np.full((2, 3), 0.5))),
         "a shape beyond the largest": (ValueError, lambda f: f["x"].resize((4, 4))),
         "another number of dimensions": (TypeError, lambda f: f["x"].resize((4,))),
-        "an extent that is no number": (ValueError, lambda f: f["x"].resize((-1, 3))),
+        "an extent that is not a number": (ValueError, lambda f: f["x"].resize((-1, 3))),
         "another axis": (ValueError, lambda f: f["x"].resize(4, axis=2)),
         "a dataset without chunks": (TypeError, lambda f: f["g/y"].resize((9,))),
         "a field of numbers": (ValueError, lambda f: f["x"].__setitem__("a", 1)),

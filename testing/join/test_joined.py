@@ -207,7 +207,7 @@ def test_times_that_other_units_cannot_represent_are_refused(tmp_path: pathlib.P
             f.createDimension("time", None)
             time = f.createVariable("time", "i4", ("time",))
             time.units, time[:] = units, [0, 1, 2]
-    with pytest.raises(hs.ConflictError, match="are no whole numbers in 'days since 2000-01-01'"):
+    with pytest.raises(hs.ConflictError, match="are not whole numbers in 'days since 2000-01-01'"):
         hs.joined(f"{tmp_path}/m?.nc")
     for number, calendar in enumerate(["noleap", "noleap"]):
         with netCDF4.Dataset(tmp_path / f"n{number}.nc", "w") as f:

@@ -125,7 +125,7 @@ def ours(path: pathlib.Path, truth: Truth) -> Counts:
             if expected is None or one.kind != "dataset":
                 continue
             if not isinstance(f[one.path], h5py.Dataset):
-                print(f"WRONG: {path} {one.path} is no dataset in what was saved", file=sys.stderr)
+                print(f"WRONG: {path} {one.path} is not a dataset in what was saved", file=sys.stderr)
                 counts["wrong and certain"] += expected.size
                 continue
             values = one.values

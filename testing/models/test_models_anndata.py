@@ -557,7 +557,7 @@ def test_loom(tmp_path: pathlib.Path) -> None:
     assert view.table("var", omitted="ignore").to_arrow()["Gene"].to_pylist() == ["x", "y", "z"]
     assert view.table("col_graphs/KNN").to_arrow().to_pydict() == {"a": [0, 1], "b": [1, 2], "w": [0.5, 1.0]}
     assert {array.name: array.shape for array in view.arrays} == {"matrix": (3, 4), "layers/spliced": (3, 4), "row_attrs/pca": (3, 2)}
-    assert view.omitted == {"/attrs": "is no part of the model"}
+    assert view.omitted == {"/attrs": "is not a part of the model"}
     with h5py.File(path, "r+") as f:
         f["col_attrs/short"] = np.arange(3)
     (view,) = hs.open(path).models

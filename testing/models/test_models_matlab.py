@@ -302,7 +302,7 @@ def test_codes_that_are_no_characters_are_an_error_with_the_object(tmp_path: pat
         put(f, "word", "char", np.uint32([[65], [0x110000]]))
         put(f, "good", "char", np.uint32([[65], [0x10FFFF]]))
     m = matlab.open(path)
-    with pytest.raises(hs.CorruptError, match="codes are no characters") as caught:
+    with pytest.raises(hs.CorruptError, match="codes are not characters") as caught:
         m["word"]
     assert caught.value.object == "/word" and m["good"] == "A\U0010ffff"
 

@@ -78,7 +78,7 @@ def test_a_compact_dataset_of_another_size_is_damaged(tmp_path: pathlib.Path, si
 @pytest.mark.parametrize("page_bits", [1, 10, 31, 32, 40, 63, 64, 255])
 @pytest.mark.parametrize("signature", [b"EAHD", b"FAHD"])
 def test_pages_of_chunk_arrays(tmp_path: pathlib.Path, signature: bytes, page_bits: int) -> None:
-    """Headers are parsed in one place: what is read is no finding, and what is a finding is not read."""
+    """Headers are parsed in one place: what is read is not a finding, and what is a finding is not read."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w", libver="latest") as f:
         f.create_dataset("x", data=np.arange(20), chunks=(4,), maxshape=(None if signature == b"EAHD" else 40,))

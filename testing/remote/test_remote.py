@@ -321,7 +321,7 @@ def test_linked_files_lie_beside_and_nothing_else_is_asked(server, tmp_path):
 
 @pytest.mark.parametrize("name", ["run #1.h5", "what?.h5", "100%25.h5", "a b+c&d=e.h5", "sub/#2 of?.h5", "é~.h5"])
 def test_names_of_linked_files_mean_themselves(server, tmp_path, name):
-    """HDF5's names are no URLs: `#`, `?`, `%` and a space are parts of them."""
+    """HDF5's names are not URLs: `#`, `?`, `%` and a space are parts of them."""
     (tmp_path / name).parent.mkdir(exist_ok=True)
     with h5py.File(tmp_path / name, "w") as f:
         f["x"] = np.arange(10)

@@ -98,7 +98,7 @@ def faults(doc: str, function: Callable[..., Any]) -> list[str]:
     signature = inspect.signature(function)
     names = [name for name in signature.parameters if name not in ("self", "cls") and not name.startswith("_")]
     found = [f"{name} is not described" for name in names if name not in described(doc)]
-    found += [f"{name} is no argument" for name in described(doc) if name not in names]
+    found += [f"{name} is not an argument" for name in described(doc) if name not in names]
     result = signature.return_annotation
     if result not in (inspect.Signature.empty, None, "None", "NoReturn") and not re.search(r"^(Returns|Yields):\n    \S", doc, re.MULTILINE):
         found.append("the result is not described")
@@ -127,7 +127,7 @@ def test_the_test_sees_what_it_looks_for() -> None:
     good = "Does.\n\nArgs:\n    path: A path,\n        or: none.\n    first, second: Numbers.\n    options: Others.\n\nReturns:\n    A number.\n"
     assert faults(good, example) == []
     assert faults("Does.", example) == [*(f"{name} is not described" for name in ("path", "first", "second", "options")), "the result is not described"]
-    assert faults(good.replace("path:", "paths:"), example) == ["path is not described", "paths is no argument"]
+    assert faults(good.replace("path:", "paths:"), example) == ["path is not described", "paths is not an argument"]
 
 
 def test_completion_offers_what_is_public() -> None:

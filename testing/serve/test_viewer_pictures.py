@@ -158,7 +158,7 @@ def test_arrays_of_fortran_have_their_axes_reversed(tmp_path: pathlib.Path) -> N
         mesh.attrs.update(position=[0.0, 0.0], unitSI=1.0, geometry=np.bytes_("cartesian"))
     axes = drawn(path)
     np.testing.assert_array_equal(mesh_of(axes), values)
-    # openPMD 2.0 has grids that are no lengths: no unit is made up.
+    # openPMD 2.0 has grids that are not lengths: no unit is made up.
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("x", "y") and axes.get_ylim() == (99, 105)
 
 

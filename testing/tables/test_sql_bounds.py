@@ -15,7 +15,7 @@ import pytest
 duckdb = pytest.importorskip("duckdb")
 
 COUNT = 3_000
-#: Doubles that are no floats, integers that are no doubles, and both ends.
+#: Doubles that are not floats, integers that are not doubles, and both ends.
 CONSTANTS = ["0.1", "0.5", "-0.3", "1", "0", "-0.0", "1e-40", "3.4e38", "1e39", "-1e39", "1e308", "9007199254740993", "16777217", "0.30000001192092896", "0.3"]
 
 

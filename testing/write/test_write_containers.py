@@ -103,7 +103,7 @@ def test_commits_without_a_master_go_only_on_demand(tmp_path: pathlib.Path) -> N
     assert vacuumed(path, hours=0) == (0, 0, 1)
     path.write_bytes(whole)
     assert values(path) == [1]
-    # One file in its place, and one that is no HDF5 file.
+    # One file in its place, and one that is not an HDF5 file.
     for put in (lambda: hs.fuse(path, path, "w"), lambda: path.write_text("nothing")):
         put()
         assert vacuumed(path, hours=0) == (0, 0, 1)

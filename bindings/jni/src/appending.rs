@@ -50,7 +50,7 @@ pub(crate) fn names_in_file(file: &File, request: &WriteRequest, is_case_sensiti
             Some((_, other)) => return Err(conflict(&path, format!("it is {} in the file, and the columns become datasets of a group", other.kind()))),
         },
     };
-    // A group without datasets is no table yet.
+    // A group without datasets is not a table yet.
     if stored.is_empty() {
         return Ok(given);
     }

@@ -11,7 +11,7 @@ pub(crate) fn kind(py: Python<'_>, name: &str) -> PyResult<ReferenceKind> {
         "object" => Ok(ReferenceKind::Object),
         "region" => Ok(ReferenceKind::Region),
         "standard" => Ok(ReferenceKind::Standard),
-        other => Err(raise(py, &Error::invalid_input(format!("{other:?} is no kind of reference")))),
+        other => Err(raise(py, &Error::invalid_input(format!("{other:?} is not a kind of reference")))),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn check(path: &Path, session: &Session, options: &CheckOptions, cancellatio
             return classic::check(path, session, options, cancellation, progress);
         }
         if find_superblock(storage.as_ref())?.is_none() {
-            let what = "no superblock at byte 0, 512, 1024, …: this is no HDF5 or netCDF file, or its beginning is lost; hyperslab recover looks further";
+            let what = "no superblock at byte 0, 512, 1024, …: this is not an HDF5 or netCDF file, or its beginning is lost; hyperslab recover looks further";
             return Err(Error::invalid_input(what));
         }
         hdf5(path, &storage, session, options, cancellation, progress)

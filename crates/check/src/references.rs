@@ -129,7 +129,7 @@ fn scales(file: &File, survey: &Survey, object: &SurveyedObject, values: &Elemen
                         note(message, "indexes along the dimension have no coordinate, or another one's");
                     }
                 }
-                Some(_) => note(format!("dimension {dimension} has {} for a scale, which is no dataset", scale.path), "the dimension has no coordinates"),
+                Some(_) => note(format!("dimension {dimension} has {} for a scale, which is not a dataset", scale.path), "the dimension has no coordinates"),
                 None => {}
             }
         }

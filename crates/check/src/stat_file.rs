@@ -26,7 +26,7 @@ pub fn stat(path: &Path, session: &Session, cancellation: &Cancellation, progres
             return classic_stat::stat(&shown, storage.as_ref(), session);
         }
         if find_superblock(storage.as_ref())?.is_none() {
-            return Err(Error::invalid_input("no superblock: this is no HDF5 or netCDF file, or its beginning is lost"));
+            return Err(Error::invalid_input("no superblock: this is not an HDF5 or netCDF file, or its beginning is lost"));
         }
         let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), false, &mut |done, of| progress(done, of, "objects"))?;
         let left = gaps(&survey.extents, 0, survey.file_bytes);

@@ -30,7 +30,7 @@ fn open_everything() -> Result<()> {
     let mut options = OpenOptions::default();
     for argument in arguments {
         let (name, value) = argument.split_once('=').ok_or_else(|| Error::invalid_input(format!("{argument:?} is no limit")))?;
-        options.limits.set(name, value.parse().map_err(|_| Error::invalid_input(format!("{value:?} is no number")))?)?;
+        options.limits.set(name, value.parse().map_err(|_| Error::invalid_input(format!("{value:?} is not a number")))?)?;
     }
     let file = hyperslab_formats::open(Arc::new(LocalFile::open(path)?), &options)?;
     let tree = file.tree();

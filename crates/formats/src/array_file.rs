@@ -116,7 +116,7 @@ pub trait ArrayFile: Send + Sync {
     /// targets; `None` for null references. May read heap objects.
     ///
     /// # Errors
-    /// `Unsupported` for a format without references; `Corrupt` for bytes that are no references.
+    /// `Unsupported` for a format without references; `Corrupt` for bytes that are not references.
     fn references(&self, kind: ReferenceKind, size: usize, bytes: &[u8]) -> Result<Vec<Option<StoredReference>>> {
         let count = bytes.len().checked_div(size).unwrap_or(0);
         Err(Error::unsupported(format!(

@@ -44,7 +44,7 @@ pub trait Tree: Send + Sync {
         let all = self.attributes(id)?;
         Ok(Attributes::new(all.iter().filter(|attribute| wanted(&attribute.name)).cloned().collect(), all.tracked))
     }
-    /// All links of a group; none of an object that is no group.
+    /// All links of a group; none of an object that is not a group.
     ///
     /// # Errors
     /// As of [`Tree::object`], if they cannot be listed.

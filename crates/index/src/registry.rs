@@ -321,7 +321,7 @@ impl Sidecar {
         if self.place.kind != PlaceKind::FolderSidecar {
             found.extend(catalog.columns_of_others(name, path, &identity));
         }
-        // The index of several datasets is no index of one, whatever its manifest says.
+        // The index of several datasets is not an index of one, whatever its manifest says.
         let is_of_kind = |indexed: &IndexedDataset| {
             (indexed.level == Level::Composite) == values.is_composite() && indexed.others.len() == values.others.len() && indexed.path == path
         };

@@ -35,7 +35,7 @@ impl Constant {
     }
 }
 
-/// The constant with its sign changed; `None` for what is no number.
+/// The constant with its sign changed; `None` for what is not a number.
 pub(super) fn negated(literal: &Literal) -> Option<Literal> {
     let Literal::Number(text) = literal else { return None };
     // As text, so that nothing is rounded.

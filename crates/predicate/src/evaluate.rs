@@ -140,7 +140,7 @@ where
     T::Native: Into<i128> + TryFrom<i128> + PartialOrd,
 {
     let values = array.as_primitive::<T>().values();
-    // Bounds outside of the type are no bounds on that side, or exclude everything.
+    // Bounds outside of the type are not bounds on that side, or exclude everything.
     match (T::Native::try_from(low), T::Native::try_from(high)) {
         (Ok(low), Ok(high)) => bits(values, |value| (value >= low) & (value <= high)),
         _ => bits(values, |value| (low..=high).contains(&value.into())),

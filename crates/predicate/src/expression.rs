@@ -112,7 +112,7 @@ impl Predicate {
         }
     }
     /// The integers after which the truth of a predicate on one column of integers may change, from the one to the
-    /// next: those at or below its constants. `None` if a constant is no number.
+    /// next: those at or below its constants. `None` if a constant is not a number.
     pub fn integer_breaks(&self) -> Option<Vec<i128>> {
         match self {
             Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => Some(parts.iter().map(Self::integer_breaks).collect::<Option<Vec<_>>>()?.concat()),

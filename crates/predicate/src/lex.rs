@@ -152,7 +152,7 @@ impl Lexer<'_> {
 
     fn number(&mut self) -> Result<Word> {
         let start = self.position;
-        let wrong = |lexer: &Self| lexer.error(start, "this is no number,");
+        let wrong = |lexer: &Self| lexer.error(start, "this is not a number,");
         if self.at(0) == Some('0') && matches!(self.at(1), Some('x' | 'X')) {
             self.position += 2;
             self.skip(|c| c.is_ascii_hexdigit());

@@ -94,7 +94,7 @@ impl Literal {
         let date = chrono::NaiveDate::parse_from_str(plain, "%Y-%m-%d");
         match date.ok().and_then(|date| date.and_hms_opt(0, 0, 0)) {
             Some(time) => Ok(of(time)),
-            None => Err(Error::invalid_input(format!("'{}' is no date or time; write '2020-01-31' or '2020-01-31T12:00:00'", shown(text)))),
+            None => Err(Error::invalid_input(format!("'{}' is not a date or time; write '2020-01-31' or '2020-01-31T12:00:00'", shown(text)))),
         }
     }
 }

@@ -180,7 +180,7 @@ impl Predicate {
 }
 
 pub(super) fn decode(bytes: &[u8]) -> Result<Option<Predicate>> {
-    let message = ExtendedExpression::decode(bytes).map_err(|error| Error::invalid_input(format!("this is no Substrait expression: {error}")))?;
+    let message = ExtendedExpression::decode(bytes).map_err(|error| Error::invalid_input(format!("this is not a Substrait expression: {error}")))?;
     let schema = message.schema.unwrap_or_default();
     // Names are listed depth first; with nested types a field number no longer numbers the names.
     let types = schema.types.unwrap_or_default().types;

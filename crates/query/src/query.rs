@@ -77,7 +77,7 @@ impl Query {
     /// The query with one more condition, which may use `lists` and those of the request.
     ///
     /// # Errors
-    /// `InvalidInput` for a text that is no condition, or does not fit the arrays' types; `NotFound` for an unknown
+    /// `InvalidInput` for a text that is not a condition, or does not fit the arrays' types; `NotFound` for an unknown
     /// name.
     pub fn and(&self, text: &str, lists: &Lists) -> Result<Self> {
         let known: Vec<(String, List)> = lists.iter().chain(&self.request.lists).cloned().collect();

@@ -174,7 +174,7 @@ pub trait Storage: Send + Sync {
     /// Opens the file `name` in the same folder. `NotFound` if there is none, `InvalidInput` for a name that leads to
     /// another folder.
     fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
-        Err(Error::unsupported(format!("{name} beside {}, which is no local file", self.name())))
+        Err(Error::unsupported(format!("{name} beside {}, which is not a local file", self.name())))
     }
 }
 

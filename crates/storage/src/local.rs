@@ -120,7 +120,7 @@ impl LocalFile {
     /// Opens `path`. If it must lie `beneath` a folder, which its first parts are, no symbolic link leads out of that.
     ///
     /// # Errors
-    /// `NotFound` or `Io`, which name the path; `InvalidInput` if it is no regular file; `Unsupported` if a link leads out of the folder.
+    /// `NotFound` or `Io`, which name the path; `InvalidInput` if it is not a regular file; `Unsupported` if a link leads out of the folder.
     pub fn open_as(path: &Path, opening: Opening, beneath: Option<&Path>) -> Result<Self> {
         let (head_bytes, is_fixed) = (opening.head_bytes(), matches!(opening, Opening::File));
         let name = path.to_string_lossy().into_owned();
@@ -325,7 +325,7 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
         let metadata = file.metadata()?;
         let was_settled = metadata.modified().is_ok_and(|modified| begun.duration_since(modified).is_ok_and(|since| since > TICK));
         let stamp = LocalStamp::of(&metadata);
-        // A file of which the system tells no time, or that is no regular file, is read as it is.
+        // A file of which the system tells no time, or that is not a regular file, is read as it is.
         if was_settled || stamp.is_none() || before == stamp || !metadata.is_file() {
             let is_settled = was_settled && metadata.is_file();
             return Ok(Head { bytes, metadata: Some(metadata), is_settled });
@@ -456,7 +456,7 @@ impl Storage for LocalFile {
     fn beside(&self, name: &str) -> Result<Arc<dyn Storage>> {
         let mut parts = Path::new(name).components();
         if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
-            return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(&self.name));
+            return Err(Error::invalid_input(format!("{name:?} is not a name of a file beside this one")).in_file(&self.name));
         }
         // Values, which their writer may still add to.
         let path = Path::new(&self.name).with_file_name(name);

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 /// refused.
 ///
 /// # Errors
-/// `InvalidInput` for what is no regular file of this user; `Io`.
+/// `InvalidInput` for what is not a regular file of this user; `Io`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();

@@ -152,7 +152,7 @@ pub struct RestartPoints {
 }
 
 fn corrupt(why: &str) -> Error {
-    Error::corrupt(format!("this is no valid chunk index: {why}; make it again"))
+    Error::corrupt(format!("this is not a valid chunk index: {why}; make it again"))
 }
 
 /// Takes numbers from the front of an entry.

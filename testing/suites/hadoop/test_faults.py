@@ -71,7 +71,7 @@ def test_unknown_schemes_and_passwords_in_addresses(spark: Any, path: pathlib.Pa
         ("nothing://host/a.h5", "Unsupported: Hadoop has no file system"),
         ("https://host/a.h5?sig=abcdef", "Unsupported: addresses of web servers"),
         ("s3a://key:abcdef@bucket/a.h5", "InvalidInput: an address has a password"),
-        ("slow:a.h5", "InvalidInput: this is no path"),
+        ("slow:a.h5", "InvalidInput: this is not a path"),
     ]:
         with pytest.raises(Exception, match=why) as caught:
             spark.read.format("hdf5").load(address)

@@ -309,7 +309,7 @@ def test_python_reads_it_from_the_store(store: Store, request: pytest.FixtureReq
     address = address.replace("s3a://", "s3://")
     f = hs.open(address, storage_options=options)
     np.testing.assert_array_equal(f["t/id"][:], np.arange(1500))
-    # What the master adds to is no leftover.
+    # What the master adds to is not a leftover.
     assert hs.vacuum(address, hours=0, orphans=True, storage_options=options).removed == []
     np.testing.assert_array_equal(hs.open(address, storage_options=options)["t/id"][:], np.arange(1500))
 

@@ -171,7 +171,7 @@ def test_what_a_catalog_cannot_describe(spark: Any, folder: pathlib.Path) -> Non
     with pytest.raises(Exception, match='has no dataset "/none"'):
         reader(spark, folder, "/none").load()
     spark.range(3).write.parquet(str(folder / "other.parquet"))
-    with pytest.raises(Exception, match="is no catalog"):
+    with pytest.raises(Exception, match="is not a catalog"):
         spark.read.format("hdf5").option("dataset", "/t2m").option("catalog", str(folder / "other.parquet")).load()
 
 

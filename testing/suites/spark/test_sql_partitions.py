@@ -76,7 +76,7 @@ def test_partition_columns_of_any_order_and_type(spark: Any, warehouse: pathlib.
         assert rows(spark, f"select v from typed_parts where {condition}") == rows(spark, f"select v from typed where {condition}") != []
     spark.sql("insert overwrite typed_parts partition (t = null, l = 1, flag = true) select b, s, double, f, dec, day, at, v + 10 from typed where l = 1")
     assert rows(spark, "select v, t from typed_parts") == [(0, "a/b= 0"), (11, None), (2, "a/b= 2")]
-    # Files whose folders are no values of the column's type are an error, as are folders of other names.
+    # Files whose folders are not values of the column's type are an error, as are folders of other names.
     (tmp_path / "odd" / "k=300").mkdir(parents=True)
     (tmp_path / "odd" / "k=300" / "a.h5").write_bytes(next((tmp_path / "t").rglob("*.h5")).read_bytes())
     spark.sql(f"create table odd (v bigint, k tinyint) using hdf5 partitioned by (k) location '{tmp_path}/odd'")

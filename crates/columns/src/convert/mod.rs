@@ -23,7 +23,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects) -> 
         return Err(Error::unsupported("a datatype of no bytes"));
     }
     if !bytes.len().is_multiple_of(size) {
-        return Err(Error::internal(format!("{} bytes are no whole elements of {size}", bytes.len())));
+        return Err(Error::internal(format!("{} bytes are not whole elements of {size}", bytes.len())));
     }
     match datatype {
         Datatype::Integer { .. } | Datatype::Bitfield { .. } | Datatype::Float { .. } => numbers::convert(datatype, bytes, size),

@@ -63,7 +63,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], size: usize) -> Result<
             DataType::Float16 => plain!(half::f16, Float16Type, bytes, order),
             DataType::Float32 => plain!(f32, Float32Type, bytes, order),
             DataType::Float64 => plain!(f64, Float64Type, bytes, order),
-            other => Err(Error::internal(format!("{other} is no number"))),
+            other => Err(Error::internal(format!("{other} is not a number"))),
         };
     }
     match to {
@@ -75,7 +75,7 @@ pub(super) fn convert(datatype: &Datatype, bytes: &[u8], size: usize) -> Result<
         DataType::UInt16 => odd!(u16, UInt16Type, datatype, bytes, size),
         DataType::UInt32 => odd!(u32, UInt32Type, datatype, bytes, size),
         DataType::UInt64 => odd!(u64, UInt64Type, datatype, bytes, size),
-        other => Err(Error::internal(format!("{other} is no integer"))),
+        other => Err(Error::internal(format!("{other} is not an integer"))),
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn integer_value(datatype: &Datatype, element: &[u8]) -> Result<i128>
     let (order, signed, offset, precision) = match datatype {
         Datatype::Integer { order, signed, bit_offset, bit_precision, .. } => (*order, *signed, *bit_offset, *bit_precision),
         Datatype::Bitfield { order, size } => (*order, false, 0, u16::try_from(size.saturating_mul(8)).unwrap_or(u16::MAX)),
-        _ => return Err(Error::corrupt("an enum over something that is no integer")),
+        _ => return Err(Error::corrupt("an enum over something that is not an integer")),
     };
     if precision == 0 || precision > 64 {
         return Err(Error::unsupported(format!("an integer of {precision} bits")));
@@ -135,7 +135,7 @@ pub(super) fn integer_value(datatype: &Datatype, element: &[u8]) -> Result<i128>
 fn custom(raw: u128, format: &FloatFormat) -> Result<f64> {
     let FloatFormat::Custom(FloatLayout { sign_location, exponent_location, exponent_size, mantissa_location, mantissa_size, exponent_bias, .. }) = *format
     else {
-        return Err(Error::internal("an IEEE float is no custom one"));
+        return Err(Error::internal("an IEEE float is not a custom one"));
     };
     let exponent = bits(raw, exponent_location.into(), exponent_size.into()) as i64;
     let fraction = bits(raw, mantissa_location.into(), mantissa_size.into());

@@ -5,7 +5,7 @@
 use super::calendar::{Calendar, Date};
 use super::{DAY, MINUTE};
 
-/// Nanoseconds of the calendar's count, UTC. `None` for what is no date and time of the calendar.
+/// Nanoseconds of the calendar's count, UTC. `None` for what is not a date and time of the calendar.
 pub(super) fn parse(text: &str, calendar: Calendar) -> Option<i128> {
     let (date, rest) = match text.find(['T', 't', ' ']) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.trim()),

@@ -20,7 +20,7 @@ pub(super) fn parameters(datatype: &Datatype, factor: u32, elements: u64, fill: 
     let (class, signed, order, scale) = match datatype {
         Datatype::Integer { signed, order, size: 1 | 2 | 4 | 8, .. } => (0, u32::from(*signed), *order, INTEGER),
         Datatype::Float { order, size: 4 | 8, .. } => (1, 0, *order, FLOAT_DIGITS),
-        _ => return Err(Error::unsupported("scaleoffset of values that are no integers and no floats of 4 or 8 bytes")),
+        _ => return Err(Error::unsupported("scaleoffset of values that are not integers and no floats of 4 or 8 bytes")),
     };
     let size = datatype.size();
     let beyond = |_| Error::internal(format!("numbers of {size} bytes"));

@@ -110,7 +110,7 @@ impl LazyTree {
         };
         match tree.kept(tree.root)?.parsed.object {
             Object::Group => Ok(tree),
-            _ => Err(Error::corrupt("the root is no group")),
+            _ => Err(Error::corrupt("the root is not a group")),
         }
     }
 
@@ -260,7 +260,7 @@ impl Tree for LazyTree {
     }
     fn link(&self, group: ObjectId, name: &str) -> Result<Option<Link>> {
         let kept = self.kept(group)?;
-        // A name that is no UTF-8 is listed with replacement characters, and cannot be searched by its bytes.
+        // A name that is not UTF-8 is listed with replacement characters, and cannot be searched by its bytes.
         if kept.links.get().is_some() || name.contains(char::REPLACEMENT_CHARACTER) {
             return Ok(self.links(group)?.get(name).cloned());
         }

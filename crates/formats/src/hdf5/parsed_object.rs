@@ -45,6 +45,6 @@ pub(super) fn content(source: &Source, header: &ObjectHeader<'_>) -> Result<(Obj
     }
     match header.find(kind::DATATYPE) {
         Some(message) if header.find(kind::DATASPACE).is_none() => Ok((Object::Datatype(Arc::new(message.datatype(source)?)), None)),
-        _ => Err(Error::unsupported("an object that is no group, dataset or committed datatype")),
+        _ => Err(Error::unsupported("an object that is not a group, dataset or committed datatype")),
     }
 }

@@ -67,7 +67,7 @@ impl ClassicLayout {
     }
 }
 
-/// Extents of the dimensions of a variable that are no records.
+/// Extents of the dimensions of a variable that are not records.
 fn fixed_shape(variable: &Variable, header: &Header) -> Vec<u64> {
     let dimensions = variable.dimensions.iter().filter_map(|number| header.dimensions.get(*number));
     let skipped = usize::from(is_record(variable, &header.dimensions));

@@ -195,7 +195,7 @@ impl Interpreted {
     }
     /// The dimensions of a variable, as the whole file tells them; those without a scale have no name.
     pub fn dimensions_with_scales(&self, id: ObjectId) -> Result<Vec<DimensionScale>> {
-        let Object::Dataset(dataset) = self.object(id)? else { return Err(Error::internal("dimensions of an object that is no dataset")) };
+        let Object::Dataset(dataset) = self.object(id)? else { return Err(Error::internal("dimensions of an object that is not a dataset")) };
         let shape = dataset.dataspace.shape();
         let found = self.in_whole_file(&self.described(id, shape.len())?)?;
         found.into_iter().zip(shape).map(|(found, extent)| self.dimension(found, *extent)).collect()
@@ -258,7 +258,7 @@ impl Interpreted {
     }
     /// The dimensions of a variable; `None` if one of them has no scale.
     pub fn dimensions(&self, id: ObjectId, path_of: &PathOf<'_>) -> Result<Option<Vec<DimensionScale>>> {
-        let Object::Dataset(dataset) = self.object(id)? else { return Err(Error::internal("dimensions of an object that is no dataset")) };
+        let Object::Dataset(dataset) = self.object(id)? else { return Err(Error::internal("dimensions of an object that is not a dataset")) };
         let shape = dataset.dataspace.shape();
         let described = self.described(id, shape.len())?;
         let nearby = match self.whole.get() {

@@ -11,7 +11,7 @@ use crate::{Link, ObjectId};
 pub(super) const BOOKKEEPING: [&str; 8] =
     ["_NCProperties", "_Netcdf4Dimid", "_Netcdf4Coordinates", "_nc3_strict", "REFERENCE_LIST", "DIMENSION_LIST", "CLASS", "NAME"];
 
-/// The links of a group without scales that are no variables, and with the names that their variables have. `None` if these
+/// The links of a group without scales that are not variables, and with the names that their variables have. `None` if these
 /// are all links as they are.
 pub(super) fn links(all: &[Link], scale: impl Fn(ObjectId) -> Result<Option<Scale>>) -> Result<Option<Vec<Link>>> {
     let is_shown = |link: &Link| -> Result<bool> {

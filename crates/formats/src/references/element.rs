@@ -11,7 +11,7 @@ const MAX_DEPTH: u32 = 16;
 /// The datatype of a `dtype` in Zarr's metadata. One that is not read is `Unsupported`, with its size if it has one.
 ///
 /// # Errors
-/// `Corrupt` for what is no datatype.
+/// `Corrupt` for what is not a datatype.
 pub(super) fn datatype(said: &Value) -> Result<Datatype> {
     nested(said, 0)
 }

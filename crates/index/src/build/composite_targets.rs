@@ -88,7 +88,7 @@ fn target(file: &File, path: &str) -> Result<Target> {
         found => found?,
     };
     if found.file.object(found.object)?.dataset().is_none() {
-        return Err(Error::unsupported(format!("{} in a composite index: it is no dataset", shown(path))));
+        return Err(Error::unsupported(format!("{} in a composite index: it is not a dataset", shown(path))));
     }
     if !members(&found)?.is_empty() {
         return Err(Error::unsupported(format!("the compound dataset {} in a composite index: name its members", shown(path))));

@@ -94,7 +94,7 @@ impl BlockDirectory {
         for (file_index, index_file) in index_files.iter().enumerate() {
             for (row, stored) in index_file.rows.iter().enumerate() {
                 let entry = by_origin.get(&stored.region.start).and_then(|index| entries.get_mut(*index));
-                // A block of several columns is no block of one, whatever its file says.
+                // A block of several columns is not a block of one, whatever its file says.
                 let is_of_kind = (stored.level == Level::Composite) == (level == Level::Composite);
                 let is_whole = Some(u64::from(stored.zone.elements())) == stored.region.elements();
                 if let Some(entry) = entry.filter(|entry| is_of_kind && is_whole && entry.region == stored.region) {

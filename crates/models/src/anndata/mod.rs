@@ -200,7 +200,7 @@ impl Model for AnnData {
             if link.name == "uns" {
                 omitted.push(Omitted::new("/uns", "is a tree of values: read it with hyperslab.models.anndata"));
             } else if !known.contains(&link.name.as_str()) {
-                omitted.push(Omitted::new(join("/", &link.name), "is no part of the model"));
+                omitted.push(Omitted::new(join("/", &link.name), "is not a part of the model"));
             }
         }
         Ok(omitted)

@@ -13,7 +13,7 @@ pub(crate) struct Group {
     /// Path of the group: `/`, `/run/1`.
     pub path: String,
     pub variables: Vec<Variable>,
-    /// Members that are no variables that can be read. Groups are not among them.
+    /// Members that are not variables that can be read. Groups are not among them.
     pub omitted: Vec<Omitted>,
     /// Variables of the groups above, the nearest first.
     above: Vec<Variable>,

@@ -154,7 +154,7 @@ impl Model for Loom {
         let known = ["matrix", "layers", "row_attrs", "col_attrs"].into_iter().chain(GRAPHS).collect::<Vec<_>>();
         for link in &*file.links(file.root())? {
             if !known.contains(&link.name.as_str()) {
-                omitted.push(Omitted::new(join("/", &link.name), "is no part of the model"));
+                omitted.push(Omitted::new(join("/", &link.name), "is not a part of the model"));
             }
         }
         Ok(omitted)

@@ -14,7 +14,7 @@ pub(crate) struct Struct {
     columns: Vec<Field>,
     /// Fields that are no columns.
     pub omitted: Vec<Omitted>,
-    /// Whether a field does not fit the table: it has another length, or is no vector.
+    /// Whether a field does not fit the table: it has another length, or is not a vector.
     is_mixed: bool,
     /// Shapes of the fields of a struct array.
     elements: Vec<(String, Vec<u64>)>,

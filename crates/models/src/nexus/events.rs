@@ -98,7 +98,7 @@ pub(super) fn pulses(file: &File, group: &Group) -> Result<SegmentDefinition> {
     Ok(table)
 }
 
-/// What is no column: times that are not understood, pulse heights of another shape, cues.
+/// What is not a column: times that are not understood, pulse heights of another shape, cues.
 pub(super) fn omitted(group: &Group) -> Vec<Omitted> {
     let mut omitted = Vec::new();
     if let Ok(Some(Err(reason))) = since(group, ZERO, "offset") {
@@ -106,7 +106,7 @@ pub(super) fn omitted(group: &Group) -> Vec<Omitted> {
     }
     let events = group.member("event_id").or(group.member("event_time_offset")).and_then(shape);
     let heights = group.member("pulse_height").filter(|member| shape(member) != events);
-    omitted.extend(heights.map(|member| Omitted::new(member.path.clone(), "is no column: it does not have one value for each event")));
+    omitted.extend(heights.map(|member| Omitted::new(member.path.clone(), "is not a column: it does not have one value for each event")));
     let cues = group.members.iter().filter(|member| member.name.starts_with("cue_"));
     omitted.extend(cues.map(|member| Omitted::new(member.path.clone(), "is an index into the events, which is not used")));
     omitted

@@ -47,7 +47,7 @@ pub(super) fn definition(file: &File, group: &Group) -> Result<SegmentDefinition
     Ok(table)
 }
 
-/// What is no column: times that are not understood.
+/// What is not a column: times that are not understood.
 pub(super) fn omitted(file: &File, group: &Group) -> Vec<Omitted> {
     let mut omitted = match since(group, "time", "start") {
         Ok(Some(Err(reason))) => vec![Omitted::new(join(&group.path, "time"), format!("has no column timestamp: {reason}"))],

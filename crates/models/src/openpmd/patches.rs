@@ -95,7 +95,7 @@ fn whole_numbers(file: &File, component: &Component, budget: &mut Budget) -> Res
     let length = component.shape.iter().fold(1u64, |all, extent| all.saturating_mul(*extent));
     // The bytes of the file, the column and the numbers.
     budget.pay(length.saturating_mul(3 * 8), path)?;
-    let unusable = || contradiction(file, path, "holds a value that is no number of particles");
+    let unusable = || contradiction(file, path, "holds a value that is not a number of particles");
     if let Some(constant) = component.constant {
         if constant < 0.0 || constant.fract() != 0.0 || constant >= 2f64.powi(53) {
             return Err(unusable());

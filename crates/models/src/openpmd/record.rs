@@ -42,7 +42,7 @@ fn one_number(file: &File, path: &str, attributes: &Attributes, name: &str) -> R
 /// The components of a record, by name.
 ///
 /// # Errors
-/// `Corrupt` for an object that is no component, and for components that differ in shape.
+/// `Corrupt` for an object that is not a component, and for components that differ in shape.
 pub(crate) fn components(file: &File, record: &Member) -> Result<Vec<Component>> {
     components_with(file, record, Unit::Needed)
 }

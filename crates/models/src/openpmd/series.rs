@@ -121,7 +121,7 @@ fn species_in(file: &File, path: &str, is_iteration: bool) -> Result<Vec<Member>
     }
     let mut species = Vec::new();
     for member in found {
-        // Datasets are no species.
+        // Datasets are not species.
         let has_position = || optional(file, &join(&member.path, POSITION)).map(|position| position.is_some());
         if member.dataset().is_none() && (!is_iteration || (member.group().is_some() && has_position()?)) {
             species.push(member);
@@ -218,7 +218,7 @@ impl Iteration {
         let beside = self.particles.iter().map(|place| members_below(file, place)).collect::<Result<Vec<_>>>()?;
         let is_known = |member: &Member| self.species.iter().any(|species| species.name.is_empty() || species.path == member.path);
         for member in beside.into_iter().flatten().filter(|member| !is_known(member) && self.meshes_group.as_ref() != Some(&member.name)) {
-            let reason = if member.dataset().is_some() { "is a dataset, not a species" } else { "has no record position, so it is no species" };
+            let reason = if member.dataset().is_some() { "is a dataset, not a species" } else { "has no record position, so it is not a species" };
             omitted.push(Omitted::new(member.path, reason));
         }
         Ok(omitted)

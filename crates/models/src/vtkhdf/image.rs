@@ -36,7 +36,7 @@ pub(super) struct Image {
     omitted: Vec<Omitted>,
 }
 
-/// Points or cells along each direction. Directions along which an image is flat are no dimensions of its tables.
+/// Points or cells along each direction. Directions along which an image is flat are not dimensions of its tables.
 struct Grid {
     /// Along `i`, `j` and `k`.
     counts: [u64; 3],

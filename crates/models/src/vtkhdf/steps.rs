@@ -52,7 +52,9 @@ impl Steps {
             if optional(file, &path)?.is_none() {
                 continue;
             }
-            let Some(read) = read(file, &path, &DataType::Int64)? else { return Err(contradiction(file, &path, "is no dataset of numbers of at most 1 MiB")) };
+            let Some(read) = read(file, &path, &DataType::Int64)? else {
+                return Err(contradiction(file, &path, "is not a dataset of numbers of at most 1 MiB"));
+            };
             let numbers: Option<Vec<u64>> = read.as_primitive::<Int64Type>().values().iter().map(|number| u64::try_from(*number).ok()).collect();
             return match numbers {
                 Some(numbers) if numbers.len() == self.times.len() => Ok(Some(numbers)),

@@ -116,7 +116,7 @@ impl Place {
         }
         match self.file.object(self.object).map_err(|error| error.at_object(&self.path))? {
             Object::Group => {}
-            _ => return Err(Error::not_found(format!("{} is no group, so it has no {:?}", here(&self.path), shown(name)))),
+            _ => return Err(Error::not_found(format!("{} is not a group, so it has no {:?}", here(&self.path), shown(name)))),
         }
         let Some(link) = self.file.link(self.object, name)? else {
             let links = if search.suggests { self.file.links(self.object).ok() } else { None };

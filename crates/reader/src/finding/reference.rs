@@ -23,7 +23,7 @@ impl File {
     ///
     /// # Errors
     /// `NotFound` for a dangling reference, to whose object no hard link leads; `Unsupported` if the path policy
-    /// forbids the object's file; `Corrupt` for bytes that are no references.
+    /// forbids the object's file; `Corrupt` for bytes that are not references.
     pub fn dereference(&self, kind: ReferenceKind, size: usize, elements: &[u8]) -> Result<Vec<Option<Referenced>>> {
         let stored = self.array_file().references(kind, size, elements);
         let follow = |reference: Option<StoredReference>| reference.map(|reference| self.follow(reference)).transpose();

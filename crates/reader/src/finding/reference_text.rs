@@ -24,7 +24,7 @@ impl File {
     /// their text in `heap`. Reads metadata.
     ///
     /// # Errors
-    /// `Corrupt` for bytes that are no references.
+    /// `Corrupt` for bytes that are not references.
     pub fn name_references(&self, datatype: &Datatype, bytes: &[u8], heap: &mut HeapObjects) -> Result<()> {
         if !datatype.has_references() {
             return Ok(());

@@ -54,7 +54,7 @@ impl File {
     /// Reads what `picked` selects, unpacked, into `out`: floats in the byte order of this machine.
     ///
     /// # Errors
-    /// As [`File::read_picked_into`]; `Unsupported` if the elements are no integers or floats of 1, 2, 4 or 8 bytes in little-endian
+    /// As [`File::read_picked_into`]; `Unsupported` if the elements are not integers or floats of 1, 2, 4 or 8 bytes in little-endian
     /// byte order; `InvalidInput` if `out` has another length.
     pub fn read_unpacked_into(&self, dataset: ObjectId, picked: &Picked, unpacking: &Unpacking, out: &mut [u8], cancellation: &Cancellation) -> Result<()> {
         let mut read = || {
@@ -117,7 +117,7 @@ fn unpack_of(datatype: &Datatype, unpacking: &Unpacking) -> Result<Unpack> {
 }
 
 fn unsupported() -> Error {
-    Error::unsupported("unpacking of elements that are no integers or floats of 1, 2, 4 or 8 bytes in little-endian byte order")
+    Error::unsupported("unpacking of elements that are not integers or floats of 1, 2, 4 or 8 bytes in little-endian byte order")
 }
 
 /// A stored number as a float of type `F`.

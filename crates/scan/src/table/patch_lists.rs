@@ -43,7 +43,7 @@ impl BlockGrid {
             // Programs store bounds in single precision, too.
             let fits = (extent - 1.0).abs() < 0.25 && (place - place.round()).abs() < 0.25 && place.abs() < f64::from(u32::MAX);
             if !fits {
-                return Err(corrupt(format!("block {number} is from {begin} to {end}, which is no block of width {width} from {origin} on")));
+                return Err(corrupt(format!("block {number} is from {begin} to {end}, which is not a block of width {width} from {origin} on")));
             }
             #[expect(clippy::cast_possible_truncation, reason = "compared with 32 bits above")]
             let first = i64::try_from(*cells).ok().and_then(|cells| (place.round() as i64).checked_mul(cells));

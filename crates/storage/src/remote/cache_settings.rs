@@ -44,7 +44,7 @@ pub(super) struct CacheSettings {
 
 impl CacheSettings {
     /// # Errors
-    /// `InvalidInput` for a size that is no number of bytes, or too small.
+    /// `InvalidInput` for a size that is not a number of bytes, or too small.
     pub fn of(options: &StorageOptions) -> Result<Self> {
         let setting = |name: &str, variable: &str| {
             let given = options.get(name).map(str::to_owned).or_else(|| std::env::var(variable).ok());

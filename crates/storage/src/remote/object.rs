@@ -196,7 +196,7 @@ fn jitter_milliseconds() -> u64 {
 
 /// The store of an address, and the path in it.
 pub(super) fn locate(engine: &Engine, address: &str, options: &StorageOptions) -> Result<Located> {
-    let invalid = |why: String| Error::invalid_input(format!("this is no address of an object: {why}")).in_file(shown_address(address));
+    let invalid = |why: String| Error::invalid_input(format!("this is not an address of an object: {why}")).in_file(shown_address(address));
     let url = Url::parse(address).map_err(|error| invalid(error.to_string()))?;
     let identity = options.identity();
     let http = matches!(url.scheme(), "http" | "https");

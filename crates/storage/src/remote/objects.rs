@@ -54,7 +54,7 @@ pub struct FoundObject {
 /// # Errors
 /// `InvalidInput` for an address without a name of an object; `Unsupported` for HTTP servers.
 pub fn object_name(address: &str) -> Result<String> {
-    let invalid = |why: &str| Error::invalid_input(format!("this is no address of an object: {why}")).in_file(shown_address(address));
+    let invalid = |why: &str| Error::invalid_input(format!("this is not an address of an object: {why}")).in_file(shown_address(address));
     if address.to_ascii_lowercase().starts_with("http") {
         return Err(Error::unsupported("files are written to object stores (s3://, gs://, az://), not to HTTP servers").in_file(shown_address(address)));
     }

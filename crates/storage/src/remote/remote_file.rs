@@ -536,7 +536,7 @@ impl Storage for RemoteFile {
             return Err(Error::unsupported(format!("{name} beside {}, which is a file object", self.name())));
         }
         if name.is_empty() || name.contains('/') || name == "." || name == ".." {
-            return Err(Error::invalid_input(format!("{name:?} is no name of a file beside this one")).in_file(self.name()));
+            return Err(Error::invalid_input(format!("{name:?} is not a name of a file beside this one")).in_file(self.name()));
         }
         let (address, options) = match &self.object.origin {
             Origin::Store { address, options, .. } => (address, options),

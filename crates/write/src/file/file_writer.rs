@@ -52,7 +52,7 @@ impl FileWriter {
     /// of this name, this fails early; [`FileWriter::finish`] checks again.
     ///
     /// # Errors
-    /// `Conflict` if `existing` does not allow a file of this name; `InvalidInput` for an alignment that is no power of
+    /// `Conflict` if `existing` does not allow a file of this name; `InvalidInput` for an alignment that is not a power of
     /// two; `Io` if the file cannot be created.
     pub fn create(target: &Path, existing: Existing, alignment: Option<u64>, session: &Session) -> Result<Self> {
         Ok(Self::new(Allocator::own(target, existing, checked_alignment(alignment)?, session.storage_options())?, session))

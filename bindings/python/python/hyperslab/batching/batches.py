@@ -250,7 +250,7 @@ class Batches:
         try:
             epoch, batch, theirs = int(state["epoch"]), int(state["batch"]), dict(state["order"])
         except (KeyError, TypeError, ValueError):
-            raise InvalidInputError(f"this is no state of batches: {state!r}") from None
+            raise InvalidInputError(f"this is not a state of batches: {state!r}") from None
         ours = self._identity()
         for name, value in ours.items():
             if theirs.get(name) != value:

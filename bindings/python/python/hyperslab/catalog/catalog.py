@@ -71,7 +71,7 @@ def write_catalog(
 
     Raises:
         ConflictError: `mode` is `x` and the catalog exists.
-        CorruptError: `mode` is `a` and the file is no catalog.
+        CorruptError: `mode` is `a` and the file is not a catalog.
         MissingFileError: No file matches.
 
     Example:
@@ -132,7 +132,7 @@ def open_catalog(path: Path, where: str | None = None, **options: Unpack[OpenOpt
 
     Raises:
         MissingFileError: No row fulfills the condition.
-        CorruptError: The file is no catalog.
+        CorruptError: The file is not a catalog.
         ConflictError: One of the files has changed since it was read: `write_catalog(..., mode="a")` brings the catalog up to date.
 
     Example:
@@ -197,7 +197,7 @@ def _table(path: str, columns: list[str]) -> pa.Table:
     except FileNotFoundError:
         raise MissingFileError("there is no such catalog", path) from None
     except (pa.ArrowException, OSError) as error:
-        raise CorruptError(f"this is no catalog: {error}", path) from None
+        raise CorruptError(f"this is not a catalog: {error}", path) from None
 
 
 class _Known:
@@ -206,7 +206,7 @@ class _Known:
     def __init__(self, path: str | None) -> None:
         self._table = SCHEMA.empty_table() if path is None else _table(path, SCHEMA.names).combine_chunks()
         if not self._table.schema.equals(SCHEMA):
-            raise CorruptError("this is no catalog: its columns are others", path)
+            raise CorruptError("this is not a catalog: its columns are others", path)
         paths, *stamps = (self._table[name].to_pylist() for name in ("path", *Stamp._fields))
         #: Stamp, first row and number of rows.
         self._files: dict[str, tuple[Stamp, int, int]] = {}

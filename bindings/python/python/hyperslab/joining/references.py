@@ -97,7 +97,7 @@ class MergedReferences:
         """The same elements in the new dataset, where the joined one is longer, or new."""
         selection, target = reference.selection, self._objects[path]
         if selection is None or not isinstance(target, Dataset):
-            raise UnsupportedError(f"a reference to a region of {path}, which is no dataset, cannot be merged", file, name)
+            raise UnsupportedError(f"a reference to a region of {path}, which is not a dataset, cannot be merged", file, name)
         series = self._series.get(path)
         before = 0 if series is None else sum(series.lengths[:number])
         kind, parts = canonical(selection.kind, selection.parts)

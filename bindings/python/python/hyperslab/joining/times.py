@@ -42,7 +42,7 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
         return np.asarray(np.where(missing, values, found), values.dtype if is_exact else "f8")
     counts = [int(value) * step + start - other_start for value in values.tolist()]
     if any(count % other_step for count, is_missing in zip(counts, missing.tolist(), strict=True) if not is_missing):
-        raise ConflictError(f"times in {units!r} are no whole numbers in {target!r}, which the first file has", dataset.file.filename, dataset.name)
+        raise ConflictError(f"times in {units!r} are not whole numbers in {target!r}, which the first file has", dataset.file.filename, dataset.name)
     kept = [old if is_missing else count // other_step for old, count, is_missing in zip(values.tolist(), counts, missing.tolist(), strict=True)]
     bounds = np.iinfo(values.dtype)
     if any(not bounds.min <= count <= bounds.max for count in kept):

@@ -25,7 +25,7 @@ class Container(NamedTuple):
         children: Numbers of the objects in it, in the order of the file.
         names: Of structs, sparse matrices and objects: the names of the children.
         shape: Of cells, refs and arrays of objects: the shape in MATLAB. Of sparse matrices: the number of rows.
-        literals: Of objects: properties that are no objects of the file.
+        literals: Of objects: properties that are not objects of the file.
     """
 
     kind: str

@@ -99,7 +99,7 @@ def _check_version(what: str, about: Named, newest: int) -> None:
 
 
 def _names(stored: MatlabValue, about: Named, key: str) -> list[str]:
-    """Names as the user gave them: those that are no identifiers of MATLAB, or are long, are stored apart."""
+    """Names as the user gave them: those that are not identifiers of MATLAB, or are long, are stored apart."""
     short = key[0].lower() + key[1:]
     for use, names in (
         (f"use{key}2048", f"{key}2048"),

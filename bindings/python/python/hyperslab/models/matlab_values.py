@@ -107,7 +107,7 @@ def _rows(codes: AnyArray) -> list[str]:
     try:
         return [row.tobytes().decode(encoding, "surrogatepass") for row in narrow]
     except UnicodeDecodeError as error:
-        raise CorruptError(f"a char array whose codes are no characters: {error.reason}") from None
+        raise CorruptError(f"a char array whose codes are not characters: {error.reason}") from None
 
 
 def empty(class_name: str, shape: tuple[int, ...], squeeze: bool, name: str) -> MatlabValue:

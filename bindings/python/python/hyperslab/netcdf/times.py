@@ -208,7 +208,7 @@ class TimeEncoding:
         missing = np.array([value is None for value in given.reshape(-1)], dtype=bool).reshape(given.shape)
         found = np.asarray(cftime.date2num(given[~missing], self.units, self.calendar))
         if found.dtype.kind != "i" and self.dtype.kind == "i":
-            raise InvalidInputError(f'{what}: dates that are no whole numbers of {self.step}: give finer units, or dtype="f8"')
+            raise InvalidInputError(f'{what}: dates that are not whole numbers of {self.step}: give finer units, or dtype="f8"')
         out = np.full(given.shape, self.fill, dtype=self.dtype)
         out[~missing] = found
         return out, bool(missing.any())

@@ -351,7 +351,7 @@ class Dataset(DatasetChanges):
             first dimension. A scalar dataset is an array of one element.
 
         Raises:
-            UnsupportedError: The elements are no numbers, booleans or strings, or `zero_copy` is not possible; the message says why.
+            UnsupportedError: The elements are not numbers, booleans or strings, or `zero_copy` is not possible; the message says why.
 
         Example:
             >>> pc.sum(f["particles/x"].to_arrow(zero_copy=True))
@@ -483,7 +483,7 @@ class Dataset(DatasetChanges):
             raise ValueError("values are read from a file, which is a copy")
         values = self[...]
         if isinstance(values, Empty):
-            raise InvalidTypeError(f"{self.name} has no elements, so it is no array")
+            raise InvalidTypeError(f"{self.name} has no elements, so it is not an array")
         array = np.asarray(values)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         numbers = wanted.kind in "iuf" and array.dtype.kind in "iuf"

@@ -44,7 +44,7 @@ class Rules:
         elif unsigned == "false" and self._stored.kind == "u":
             self._kind = np.dtype(f"i{self._stored.itemsize}")
         self._fills = np.unique(np.concatenate([np.empty(0, self._kind), *(self._fill(attrs[key]) for key in ("_FillValue", "missing_value") if key in attrs)]))
-        # xarray keeps the width of integers if a fill value is no number of the variable, and so matches nothing.
+        # xarray keeps the width of integers if a fill value is not a number of the variable, and so matches nothing.
         has_fill = any(key in attrs and self._is_fill(attrs[key]) for key in ("_FillValue", "missing_value"))
         self._scale, self._offset = (self._factor(attrs, key) for key in ("scale_factor", "add_offset"))
         self._time = times_of(_text(attrs.get("units")), _text(attrs.get("calendar")) or "standard") if "units" in attrs else None

@@ -138,7 +138,7 @@ class Seen:
         self.paths = {root._number: root.name}
 
     def find(self, entry: Entry) -> str | None:
-        """The path at which the members of a group are shown; `None` if that is here, and if it is no group."""
+        """The path at which the members of a group are shown; `None` if that is here, and if it is not a group."""
         if entry.object is None or entry.object.kind != "group":
             return None
         path = entry.path if len(entry.path) <= MAX_VALUE_CHARS else "above"

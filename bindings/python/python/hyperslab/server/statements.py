@@ -60,7 +60,7 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
         schema: The file of tables that are named without one; by default they are refused.
 
     Raises:
-        FlightServerError: It is no single query, has an error of syntax, or names something that is no table of a file.
+        FlightServerError: It is not a single query, has an error of syntax, or names something that is not a table of a file.
         FlightUnauthorizedError: It would change something, or calls a function that is not for clients.
     """
     if len(text) > MAX_CHARS:

@@ -121,7 +121,7 @@ def h5read(
     """
     _, element = _java(spark, "element_type", path, dataset, mode=mode, session=False)
     if element not in _NUMPY:
-        raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are no numbers of an array")
+        raise UnsupportedError(f"{dataset or path} has elements of type {element}, which are not numbers of an array")
     dtype = np.dtype(_NUMPY[element])
     return _rdd(spark, "h5read_bytes", path, dataset, partitions, mode=mode).map(lambda row: np.frombuffer(row, dtype))
 

@@ -94,7 +94,7 @@ class Times:
 
 
 def times_of(units: str, calendar: str) -> Times | None:
-    """How a variable with these units is decoded; `None` if they are no times."""
+    """How a variable with these units is decoded; `None` if they are not times."""
     word, since, reference = units.partition(" since ")
     word = word.strip().lower()
     if not since:

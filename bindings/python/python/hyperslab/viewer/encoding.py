@@ -67,7 +67,7 @@ def safe(values: Elements) -> Elements:
     """The same numbers in a type that JavaScript has an array for.
 
     Raises:
-        Refused: They are no numbers.
+        Refused: They are not numbers.
     """
     if not is_number(values):
         raise Refused(422, "only numbers have a type that is safe: leave out dtype=safe")

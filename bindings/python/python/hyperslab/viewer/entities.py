@@ -131,7 +131,7 @@ def paths(file: h5py.File, path: str, resolution: str) -> Iterator[str]:
     """The paths of an object and of everything below it. A group that has several paths is entered once."""
     group = find(file, path, resolution)
     if not isinstance(group, h5py.Group):
-        raise Refused(422, f"'{path}' is no group")
+        raise Refused(422, f"'{path}' is not a group")
     yield path
     names: list[str] = []
     group.visit_links(names.append)

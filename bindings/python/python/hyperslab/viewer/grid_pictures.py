@@ -1,4 +1,4 @@
-"""Pictures of grids that are no rectangles: faces of unstructured grids, and cells with coordinates of two dimensions."""
+"""Pictures of grids that are not rectangles: faces of unstructured grids, and cells with coordinates of two dimensions."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def parse_selection(text: str, rank: int) -> tuple[Member, ...]:
     """Parses a selection in numpy's form, such as `0:10:2, 3`.
 
     Raises:
-        Refused: It is no selection, or has more members than the dataset has dimensions.
+        Refused: It is not a selection, or has more members than the dataset has dimensions.
     """
     members = tuple(_member(part.strip(), text) for part in text.split(","))
     if len(members) > rank:
@@ -39,9 +39,9 @@ def _member(part: str, whole: str) -> Member:
             return int(part)
         numbers = [int(number) if number.strip() else None for number in part.split(":")]
     except ValueError:
-        raise Refused(422, f"'{whole}' is no selection: give indexes and ranges, such as '0:10, 3'") from None
+        raise Refused(422, f"'{whole}' is not a selection: give indexes and ranges, such as '0:10, 3'") from None
     if len(numbers) > 3 or (len(numbers) == 3 and numbers[2] is not None and numbers[2] < 1):
-        raise Refused(422, f"'{whole}' is no selection: a range is start:stop:step with a positive step")
+        raise Refused(422, f"'{whole}' is not a selection: a range is start:stop:step with a positive step")
     return slice(*numbers)
 
 

@@ -93,7 +93,7 @@ def of_nodes(tree: xarray.DataTree, encoding: Encodings, unlimited: Unlimited, g
     for the root and for all nodes.
 
     Raises:
-        InvalidInputError: A path is no node, or no node has an unlimited dimension.
+        InvalidInputError: A path is not a node, or no node has an unlimited dimension.
         UnsupportedError: A tree is to be written into a group.
     """
     if group is not None:
@@ -102,7 +102,7 @@ def of_nodes(tree: xarray.DataTree, encoding: Encodings, unlimited: Unlimited, g
     by_path = any(key.startswith("/") for key in encoding)
     for what, given in (("encoding", encoding if by_path else {}), ("unlimited_dims", unlimited if isinstance(unlimited, Mapping) else {})):
         if unknown := [key for key in given if key not in nodes]:
-            raise InvalidInputError(f"{what} of {unknown[0]!r}, which is no node of the tree; its nodes are {', '.join(nodes)}")
+            raise InvalidInputError(f"{what} of {unknown[0]!r}, which is not a node of the tree; its nodes are {', '.join(nodes)}")
     if unlimited is None or isinstance(unlimited, Mapping):
         found = {path: (unlimited or {}).get(path) for path in nodes}
     else:

@@ -107,7 +107,7 @@ impl Blocks {
         }
         let block = if block == 0 { (BLOCK_BYTES / element / 8 * 8).max(BLOCK_ELEMENTS) } else { block };
         if block % 8 != 0 {
-            return Err(Error::corrupt(format!("blocks of {block} elements, which is no multiple of 8")));
+            return Err(Error::corrupt(format!("blocks of {block} elements, which is not a multiple of 8")));
         }
         Ok(Self { size: block.saturating_mul(element), tail: total / element % 8 * element })
     }

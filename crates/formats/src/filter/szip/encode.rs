@@ -22,7 +22,7 @@ pub(in crate::filter) fn parameters(datatype: &Datatype, options: u32, block: u3
     let (order, bytes) = match datatype {
         Datatype::Integer { order, size: size @ (1 | 2 | 4 | 8), .. } => (*order, *size),
         Datatype::Float { order, size: size @ (2 | 4 | 8), .. } => (*order, *size),
-        _ => return Err(Error::unsupported("szip of values that are no integers and no floats of 2, 4 or 8 bytes")),
+        _ => return Err(Error::unsupported("szip of values that are not integers and no floats of 2, 4 or 8 bytes")),
     };
     if block == 0 || block > 32 || block % 2 == 1 {
         return Err(Error::invalid_input(format!("szip with blocks of {block} pixels: give an even number from 2 to 32")));

@@ -37,7 +37,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usi
         _ => 4,
     };
     if total % (sample_bytes * planes) != 0 {
-        return Err(Error::corrupt(format!("{total} bytes are no whole pixels of {pixel_bits} bits")));
+        return Err(Error::corrupt(format!("{total} bytes are not whole pixels of {pixel_bits} bits")));
     }
     let coding = aec::Coding {
         sample_bits,

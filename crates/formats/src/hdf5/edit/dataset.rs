@@ -55,7 +55,7 @@ impl<'a> DatasetEdit<'a> {
         let source = file.source();
         let header = ObjectHeader::read(&source, id.0)?;
         if header.find(kind::LAYOUT).is_none() {
-            return Err(Error::invalid_input("this is no dataset"));
+            return Err(Error::invalid_input("this is not a dataset"));
         }
         let (dataset, stored) = dataset::parse(&source, &header)?;
         if let Some(refusal) = &dataset.refusal {

@@ -59,7 +59,7 @@ pub fn create_datatype(file: &FileEdit<'_>, datatype: &Datatype) -> Result<Objec
 pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Option<ObjectId>, tracked: bool) -> Result<ObjectId> {
     let element_size = dataset.datatype.size();
     if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
-        return Err(Error::invalid_input(format!("a fill value that is no element of {element_size} bytes")));
+        return Err(Error::invalid_input(format!("a fill value that is not an element of {element_size} bytes")));
     }
     let can_grow = match &dataset.dataspace {
         Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent)),

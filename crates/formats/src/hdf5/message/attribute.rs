@@ -87,7 +87,7 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
 /// Version 3 of the message, with the bytes of the value as they lie in the file.
 pub(crate) fn encode(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<Vec<u8>> {
     if name.is_empty() || name.contains('\0') {
-        return Err(Error::invalid_input(format!("{name:?} is no name for an attribute")));
+        return Err(Error::invalid_input(format!("{name:?} is not a name for an attribute")));
     }
     let length = |bytes: usize| u16::try_from(bytes).map_err(|_| Error::unsupported(format!("attribute {name:?} with a part of 64 KiB or more")));
     let datatype = datatype::encode(datatype)?;

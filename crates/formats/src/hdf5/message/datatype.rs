@@ -247,7 +247,7 @@ fn compound(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32
 fn enumeration(cursor: &mut Cursor<'_>, start: &Cursor<'_>, version: u8, count: u32, depth: u32) -> Result<Datatype> {
     let base = nested(cursor, depth)?;
     let Datatype::Integer { size, signed, order, .. } = base else {
-        return Err(start.corrupt("an enumeration over something that is no integer"));
+        return Err(start.corrupt("an enumeration over something that is not an integer"));
     };
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(cursor.remaining() + 1);
     cursor.keep(count.saturating_mul(size_of::<EnumMember>()))?;
@@ -446,7 +446,7 @@ fn put_float(encoder: &mut Encoder, size: u64, order: ByteOrder, format: &FloatF
 
 fn put_enum(encoder: &mut Encoder, base: &Datatype, members: &[EnumMember], depth: u32) -> Result<()> {
     let Datatype::Integer { size, signed, order, .. } = base else {
-        return Err(Error::unsupported("an enumeration over something that is no integer"));
+        return Err(Error::unsupported("an enumeration over something that is not an integer"));
     };
     let count = u16::try_from(members.len()).map_err(|_| Error::unsupported("an enumeration of 64 Ki names or more"))?;
     head(encoder, 8, 3, u32::from(count), *size)?;

@@ -131,7 +131,7 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
 /// Whether HDF5 can call a link so: some characters, no `/`, no NUL, not `.`.
 pub(crate) fn check_name(name: &str) -> Result<()> {
     if name.is_empty() || name == "." || name.contains(['/', '\0']) {
-        return Err(Error::invalid_input(format!("{name:?} is no name for an HDF5 object")));
+        return Err(Error::invalid_input(format!("{name:?} is not a name for an HDF5 object")));
     }
     Ok(())
 }

@@ -72,7 +72,7 @@ fn find_parts(datatype: &Datatype, bytes: &[u8], start: usize, heap: &HeapObject
     if !datatype.uses_heap() {
         return Ok(());
     }
-    let outside = || Error::invalid_input("a fill value that is no element of its datatype");
+    let outside = || Error::invalid_input("a fill value that is not an element of its datatype");
     let part = |offset: u64, size: u64| {
         let offset = usize::try_from(offset).ok()?;
         Some((start.checked_add(offset)?, bytes.get(offset..offset.checked_add(usize::try_from(size).ok()?)?)?))

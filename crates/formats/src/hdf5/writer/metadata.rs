@@ -253,7 +253,7 @@ fn dataset_messages(
 ) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let element_size = dataset.datatype.size();
     if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
-        return Err(Error::invalid_input(format!("a fill value that is no element of {element_size} bytes")));
+        return Err(Error::invalid_input(format!("a fill value that is not an element of {element_size} bytes")));
     }
     let fill = match &dataset.fill_value {
         Some(fill) if dataset.datatype.has_references() => Some(Cow::Owned(space.put_heap(|heap| {

@@ -81,7 +81,7 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 fn corrupt(why: &str) -> Error {
-    Error::corrupt(format!("this is no valid chunk index: {why}; make it again"))
+    Error::corrupt(format!("this is not a valid chunk index: {why}; make it again"))
 }
 
 impl ChunkIndex {

@@ -109,7 +109,7 @@ impl StorePlace {
     }
 }
 
-/// The last commit of the master at an address; `None` if there is no object, or one that is no master.
+/// The last commit of the master at an address; `None` if there is no object, or one that is not a master.
 ///
 /// # Errors
 /// `Corrupt` or `Unsupported` for an HDF5 file that cannot be read, and may be a master; `Io`.
@@ -122,7 +122,7 @@ pub(crate) fn master_commit(address: &str, options: &StorageOptions) -> Result<O
     Ok(attributes.and_then(|attributes| commit_named_in(&attributes)))
 }
 
-/// As [`master_commit`]; a file that cannot be read is no master that a plan has written.
+/// As [`master_commit`]; a file that cannot be read is not a master that a plan has written.
 pub(super) fn commit_if_master(address: &str, options: &StorageOptions) -> Result<Option<CommitName>> {
     match master_commit(address, options) {
         Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Unsupported) => Ok(None),

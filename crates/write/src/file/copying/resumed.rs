@@ -16,7 +16,7 @@ impl FileWriter {
     /// how many bytes that has.
     ///
     /// # Errors
-    /// `Conflict` if there is a file of this name; `Busy` if another process writes it; `InvalidInput` for an alignment that is no power
+    /// `Conflict` if there is a file of this name; `Busy` if another process writes it; `InvalidInput` for an alignment that is not a power
     /// of two; `Io`.
     pub(crate) fn resumable(target: &Path, aside: PathBuf, alignment: Option<u64>, session: &Session) -> Result<(Self, u64)> {
         let (allocator, bytes) = Allocator::resumable(target, aside, checked_alignment(alignment)?)?;
@@ -43,7 +43,7 @@ impl FileWriter {
         let path = self.resolve(path)?;
         let session = self.session.clone();
         let dataset = self.objects.get_mut(&path).and_then(|object| object.dataset.as_mut());
-        let dataset = dataset.ok_or_else(|| Error::internal("values of an object that is no dataset"))?;
+        let dataset = dataset.ok_or_else(|| Error::internal("values of an object that is not a dataset"))?;
         dataset.flush(&mut self.allocator, &session)?;
         Ok(dataset.stored_values(from))
     }

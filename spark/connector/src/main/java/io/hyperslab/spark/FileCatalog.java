@@ -72,7 +72,7 @@ final class FileCatalog {
   /**
    * The catalog of the option {@code catalog}, or null if it is not set.
    *
-   * @throws InvalidInputException if the file is no catalog, or does not have the dataset
+   * @throws InvalidInputException if the file is not a catalog, or does not have the dataset
    */
   static FileCatalog of(ReadOptions options) {
     String path = options.text("catalog");
@@ -116,7 +116,7 @@ final class FileCatalog {
     if (!isCatalog) {
       throw new InvalidInputException(
           path
-              + " is no catalog, or one of another version: write it again with hyperslab.write_catalog");
+              + " is not a catalog, or one of another version: write it again with hyperslab.write_catalog");
     }
   }
 

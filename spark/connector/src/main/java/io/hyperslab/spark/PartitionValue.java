@@ -145,7 +145,7 @@ final class PartitionValue {
   }
 
   /**
-   * Converts a value to Spark's internal representation; null stays null, and a text that is no date or time becomes null.
+   * Converts a value to Spark's internal representation; null stays null, and a text that is not a date or time becomes null.
    *
    * @throws ArithmeticException if the type has too few digits for the value
    * @throws IllegalArgumentException if the text is not a value of the type

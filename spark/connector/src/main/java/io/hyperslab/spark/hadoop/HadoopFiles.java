@@ -172,7 +172,7 @@ public final class HadoopFiles implements Serializable {
    * The address of a path: with scheme and authority.
    *
    * @throws UnsupportedException if it is of a web server, or no class reads the scheme
-   * @throws InvalidInputException if it is no path of Hadoop, or has a password
+   * @throws InvalidInputException if it is not a path of Hadoop, or has a password
    */
   public String address(String path) {
     Matcher scheme = SCHEME.matcher(path);
@@ -188,7 +188,7 @@ public final class HadoopFiles implements Serializable {
       uri = new Path(path).toUri();
     } catch (IllegalArgumentException error) {
       throw new InvalidInputException(
-          "this is no path of a Hadoop file system: " + error.getMessage(), path, null, null);
+          "this is not a path of a Hadoop file system: " + error.getMessage(), path, null, null);
     }
     if (uri.getAuthority() != null && uri.getAuthority().matches("[^@]*:[^@]*@.*")) {
       throw new InvalidInputException(

@@ -116,7 +116,7 @@ public final class FolderCommit {
   }
 
   /**
-   * Makes the moves that killed processes left. Does nothing in a folder without any, and in what is no folder.
+   * Makes the moves that killed processes left. Does nothing in a folder without any, and in what is not a folder.
    *
    * @throws IoException if a move fails, for instance because this user may not write into the folder
    */
