@@ -17,7 +17,7 @@ PYTHON_FOLDERS := bindings/python testing benches examples docs packaging
 CRATES         := -p hyperslab $(addprefix -p hyperslab-,array storage formats container-format reader columns predicate scan write check recover index query models arrow-container)
 # What is published: the crate that changes files has a target of its own for its tests.
 PACKAGED       := $(CRATES) -p hyperslab-edit
-PYTEST         := $(BIN)/python -m pytest -q -p no:cacheprovider
+PYTEST         := $(BIN)/python -m pytest -q -p no:cacheprovider --disable-warnings
 
 .PHONY: $(shell grep -oE "^[a-z0-9-]+:" $(firstword $(MAKEFILE_LIST)) | tr -d ":")
 

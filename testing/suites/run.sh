@@ -10,8 +10,9 @@ path=$PWD/bindings/python/python
 options=
 locks=("$suite"/requirements.lock)
 borrow=
+eval "selected=(${TESTS:-})"
 untested() { echo "*** NOT TESTED: $1 ***"; exit 0; }
-tests() { PYTHONPATH=$path "$environment/bin/python" -m pytest -q -p no:cacheprovider --confcutdir="$suite" $options "$suite" ${TESTS:-}; }
+tests() { PYTHONPATH=$path "$environment/bin/python" -m pytest -q -p no:cacheprovider --disable-warnings --confcutdir="$suite" $options "$suite" "${selected[@]}"; }
 prepared() { packaging/environment.sh $borrow "$environment" "${locks[@]}"; }
 if [ -e "$suite/prepare.sh" ]; then source "$suite/prepare.sh"; else prepared; fi
 tests

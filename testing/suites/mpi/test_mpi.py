@@ -77,7 +77,7 @@ def test_processes_build_one_index(tmp_path: pathlib.Path, count: int) -> None:
 
 def test_the_example_runs(tmp_path: pathlib.Path) -> None:
     bin = pathlib.Path(sys.executable).parent
-    example = PROGRAM.parent.parent.parent / "examples" / "write_mpi.py"
+    example = PROGRAM.parents[3] / "examples" / "write_mpi.py"
     run = subprocess.run([bin / "mpiexec", "-n", "2", sys.executable, example, tmp_path / "out.h5"], capture_output=True, text=True, timeout=120)
     assert run.stdout.strip() == "(20000,) True", run.stderr
 
@@ -184,7 +184,7 @@ def test_processes_write_openpmd(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_example_codes_write_the_same_by_four_processes_as_by_one(tmp_path: pathlib.Path) -> None:
-    bin, examples = pathlib.Path(sys.executable).parent, PROGRAM.parent.parent.parent / "examples"
+    bin, examples = pathlib.Path(sys.executable).parent, PROGRAM.parents[3] / "examples"
     for count in (1, 4):
         for name, out, options in (("particle_code.py", "particles.h5", ["--particles", "1000"]), ("field_code.py", "fields.h5", ["--cells", "10"])):
             command = [bin / "mpiexec", "-n", str(count), sys.executable, examples / name, tmp_path / f"{count}-{out}", "--steps", "3", *options]

@@ -25,7 +25,6 @@ def test_other_processes(what: str, tmp_path: pathlib.Path) -> None:
 @pytest.mark.once
 def test_partitions_in_the_order_of_storage_targets(tmp_path: pathlib.Path) -> None:
     """The system calls of Python, of Java and of the native library are answered as on Lustre."""
-    sys.path.append(str(SCRIPT.parent.parent))
-    lustre = importlib.import_module("lustre")
+    lustre = importlib.import_module("lustre")  # of testing/lib
     run = lustre.run([sys.executable, str(SCRIPT), "targets", str(tmp_path)], lustre.layout(1 << 20, [0, 1, 2, 3]), timeout=400, cwd=tmp_path)
     assert run.returncode == 0 and run.stdout.rstrip().endswith("as it should be"), run.stdout + run.stderr
