@@ -48,9 +48,9 @@ pub(crate) struct Handle {
     pub(crate) path: String,
     /// The access property list of a dataset, if it is not the default one.
     pub(crate) access: Mutex<Option<Owned>>,
-    /// Of a dataset: how its values were moved last.
+    /// How a dataset's values were moved last.
     pub(crate) moves: Mutex<KnownMoves>,
-    /// Of a dataset: whether it was created with chunks, so that it can grow.
+    /// Whether a dataset was created with chunks, so that it can grow.
     pub(crate) is_chunked: OnceLock<bool>,
 }
 

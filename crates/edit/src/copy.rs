@@ -22,17 +22,17 @@ const FLETCHER32: u16 = 3;
 /// Filters from this number on have names in the file.
 const FIRST_NAMED_FILTER: u16 = 256;
 
-/// What of an object is copied.
+/// Which parts of an object are copied.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CopyOptions {
-    /// Of a group its members only, without what is in them.
+    /// Copies only the direct members of a group, without their own members.
     pub shallow: bool,
-    /// What soft links lead to, in their place.
+    /// Copies the targets of soft links in place of the links.
     pub expand_soft: bool,
-    /// What external links lead to, in their place.
+    /// Copies the targets of external links in place of the links.
     pub expand_external: bool,
-    /// No attributes.
+    /// Copies no attributes.
     pub without_attributes: bool,
 }
 

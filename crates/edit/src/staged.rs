@@ -125,7 +125,7 @@ impl Staged {
         let end = state.end;
         state.free.release((end, start - end), 0);
         state.end = start.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(|| Error::unsupported("a file beyond 63 bits"))?;
-        // What a change that failed has left there is no zeros.
+        // A failed change may have left non-zero bytes here.
         let mut at = start;
         let stale_end = state.disk_end.min(state.end);
         while at < stale_end {

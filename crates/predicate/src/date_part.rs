@@ -23,7 +23,7 @@ pub(super) enum DatePart {
     Quarter,
     /// 1 to 12
     Month,
-    /// Of the month, from 1
+    /// Day of the month, from 1
     Day,
     Hour,
     Minute,

@@ -17,7 +17,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// Of an open file.
+    /// The descriptor of an open file.
     pub fn new(file: File) -> Self {
         Self { file: RwLock::new(Some(file)), ..Self::default() }
     }

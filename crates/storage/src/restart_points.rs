@@ -92,11 +92,11 @@ impl RestartStream {
 pub(crate) struct Section {
     /// Length in bytes.
     pub bytes: u64,
-    /// Streams in its table.
+    /// Number of streams in its table.
     streams: u64,
-    /// Of the table.
+    /// Checksum of the table.
     checksum: u32,
-    /// Bytes of output between points, as was asked for.
+    /// Requested interval between points, in bytes of output.
     interval: u64,
 }
 

@@ -18,7 +18,7 @@ const WINDOW_BYTES: usize = 32 << 10;
 const HEADER_BITS: u64 = 16;
 /// Bits that an inflater may hold of a byte that it has taken, and of those before.
 const MAX_HELD_BITS: u64 = 63;
-/// Output by which a place is tried, before all of it is.
+/// Bytes inflated as a quick check of a place before the full check.
 const TRIED_BYTES: usize = 1 << 10;
 /// Longest prefix of empty blocks: a dynamic one and three fixed ones, 121 bits, and the byte that they share with the first block.
 const MAX_PREFIX_BYTES: usize = 17;

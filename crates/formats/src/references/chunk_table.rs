@@ -28,7 +28,7 @@ pub(super) struct ChunkTable {
 }
 
 impl ChunkTable {
-    /// Of chunks with the same number, the last counts.
+    /// If several chunks have the same number, keeps the last.
     pub fn new(mut stored: Vec<StoredChunk>, mut inside: Vec<(u64, Arc<[u8]>)>) -> Self {
         stored.sort_by_key(|chunk| chunk.number);
         stored.dedup_by(|later, kept| {

@@ -82,14 +82,14 @@ impl Group {
     }
 }
 
-/// Estimates of shares of a block.
+/// Estimated fractions of a block, from 0 to 1.
 #[derive(Clone, Copy)]
 pub(crate) struct Outlook {
-    /// Of its rows: those in the box.
+    /// Fraction of the rows that are in the box.
     pub inside: f64,
-    /// Of its groups: those whose keys must be compared.
+    /// Fraction of the groups whose keys must be compared.
     pub touched: f64,
-    /// Of its rows: those that the narrowest side leaves alone.
+    /// Fraction of the rows that pass the narrowest side alone.
     pub narrowest: f64,
 }
 

@@ -38,7 +38,7 @@ struct Column {
     /// The array that has a value or code for each row.
     rows: String,
     values: Values,
-    /// Of categories: where they are, and their codes, because numbers as categories are plain values in a table.
+    /// The paths of the categories and their codes, because numeric categories are plain values in a table.
     about: BTreeMap<String, String>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Iteration {
     pub number: i64,
     pub path: String,
     attributes: Arc<Attributes>,
-    /// Of a missing `timeUnitSI`.
+    /// Used if `timeUnitSI` is missing.
     default_unit: Option<f64>,
     pub meshes: Vec<Member>,
     /// The species; particles that are in no species are one without a name.
@@ -143,7 +143,7 @@ pub(crate) fn is_empty(file: &File, record: &Member) -> Result<bool> {
 struct Places {
     meshes: Option<String>,
     particles: Option<String>,
-    /// Of a missing `timeUnitSI`.
+    /// Used if `timeUnitSI` is missing.
     default_unit: Option<f64>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct SegmentScan {
     pub coordinates: HashMap<ObjectId, ArrayRef>,
     /// What is read once for the composed columns in use, by column.
     pub loaded: HashMap<String, Loaded>,
-    /// Of cells of boxes: how many boxes conditions leave. `None` if no condition is on what is computed of boxes.
+    /// How many boxes the conditions leave, if rows are cells of boxes. `None` if no condition is on a column computed from boxes.
     pub boxes: Option<BoxCount>,
     /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,

@@ -121,7 +121,7 @@ pub fn interleaved<'a>(targets: impl Iterator<Item = &'a Vec<(u32, u64)>>) -> Ve
     let mut by_target: Vec<(Option<u32>, Vec<usize>)> = Vec::new();
     let mut known: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     for (index, targets) in targets.enumerate() {
-        // Of targets with equally many bytes, the one that is read first.
+        // If several targets have equally many bytes, the one that is read first.
         let most = targets.iter().rev().max_by_key(|(_, bytes)| *bytes).map(|(target, _)| *target);
         let slot = *known.entry(most).or_insert_with(|| {
             by_target.push((most, Vec::new()));

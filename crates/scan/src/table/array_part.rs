@@ -15,7 +15,7 @@ pub struct ArrayPart {
     /// `None`: the whole array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<Vec<DimensionMapping>>,
-    /// Of a compound dataset: the member whose values are meant.
+    /// The member of a compound dataset whose values are meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) member: Option<String>,
     /// Units that count in place of the array's own attribute, such as `seconds since` a start that is stored elsewhere.

@@ -19,7 +19,7 @@ pub struct Elements {
     pub column: Column,
     /// The file that holds it, and the mapping of rows (or of its own indexes) to its elements.
     pub mapping: Arc<RowMapping>,
-    /// Of a compound dataset: the member whose values are meant.
+    /// The member of a compound dataset whose values are meant.
     pub member: Option<String>,
     /// Path of a variable whose units and calendar its values have.
     pub inherits: Option<String>,

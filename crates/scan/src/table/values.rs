@@ -110,7 +110,7 @@ pub enum Values<A = ArrayPart> {
         /// What it holds.
         #[serde(default, skip_serializing_if = "Bounds::is_offsets")]
         bounds: Bounds,
-        /// Of lists of lists: a whole 1-D array with the end of each inner list.
+        /// For lists of lists, a whole 1-D array with the end of each inner list.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner: Option<A>,
         /// A whole array, or what is left of a list from some index on. Beyond one dimension, the items are vectors.

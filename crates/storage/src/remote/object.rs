@@ -96,7 +96,7 @@ impl Origin {
 }
 
 impl Object {
-    /// The bytes of a range of the version that was opened. Repeats what may pass.
+    /// Reads a range of the opened version. Retries transient errors.
     pub async fn get(&self, engine: &Engine, located: &Located, range: Range<u64>) -> Result<Bytes> {
         let failed = |error: Error| error.in_file(&self.name).at_offset(range.start);
         let mut tries = 0;

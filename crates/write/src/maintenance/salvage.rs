@@ -61,7 +61,7 @@ pub fn salvage(
             let made = salvage.object(path, *id, object);
             if !salvage.noted_object(path, made)? && salvage.out.definition(path).is_err() {
                 source.set_missing(*id);
-                // Of datasets with references, some were written before this one failed.
+                // Some datasets with references were written before this one failed.
                 salvage.out.clear_references_to(path.trim_start_matches('/'));
             }
             if object.dataset().is_some() {

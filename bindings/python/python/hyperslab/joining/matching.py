@@ -83,7 +83,7 @@ class Joined:
         self.first: File | None = None
         self.objects: dict[str, Group | Dataset] = {}
         self.series: dict[str, Series] = {}
-        #: Of each object, the names of the attributes that all files have with the same value.
+        #: For each object, the names of the attributes that have the same value in all files.
         self.attributes: dict[str, set[str]] = {}
         #: Series of times that count from another date in some files.
         self.recounted = set[str]()

@@ -26,7 +26,7 @@ class Creation(Node):
     """What a group has that creates members. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
-        # Of the group that creates.
+        # Defined by the group class.
         def __getitem__(self, path: Name) -> Any: ...
 
         def _below(self, name: Name) -> str:

@@ -10,7 +10,7 @@ _REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{nam
     name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("mean", "std", "var", "median", "min", "max")
 }
 _XARRAY = "xarray.open_dataset(path, engine='hyperslab') has it"
-#: Of datasets: names and what they are here.
+#: What to write instead of each name that a dataset does not have.
 DATASET_HINTS = {
     "values": "d[...] reads all values",
     "data": "d[...] reads all values",
@@ -27,7 +27,7 @@ DATASET_HINTS = {
     "ncattrs": "d.attrs has them",
     **_REDUCTIONS,
 }
-#: Of files and groups.
+#: What to write instead of each name that a file or group does not have.
 GROUP_HINTS = {
     "variables": "iterate over the group, or index it by name: f['theta']",
     "dimensions": "datasets have the names: f['theta'].dims",

@@ -17,7 +17,7 @@ class ValueChanges(StoredProperties):
     """What changes the extent of a dataset and its values. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
-        # Of the dataset that is changed.
+        # Defined by the dataset class.
         @property
         def shape(self) -> tuple[int, ...]: ...
         @property

@@ -86,7 +86,7 @@ class _Column:
             self.dtype = np.dtype(object, metadata={"vlen": np.dtype(type.value_type.to_pandas_dtype())})
         else:
             raise self._refused()
-        #: Of an element: lists of fixed size are arrays, so that every column has one dimension.
+        #: The dtype of an element: a list of fixed size is an array, so that every column has one dimension.
         self.element = np.dtype((self.dtype, self.inner)) if self.inner else self.dtype
 
     def _refused(self) -> UnsupportedError:

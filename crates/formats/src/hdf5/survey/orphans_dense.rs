@@ -62,7 +62,7 @@ impl Objects {
                 }
                 Ok(())
             })?;
-            // Of several links of one name, all but one were removed.
+            // If several links have one name, all but one of them were removed.
             links.retain(|link| link.name.as_ref().is_some_and(|name| names.get(name) == Some(&1)));
             self.reattach(log, index, links, progress)?;
         }

@@ -35,7 +35,7 @@ impl Dimension<'_> {
 }
 
 impl<'a> Spread<'a> {
-    /// Of elements of `size` bytes. `places` has for each dimension the position in the selection of each position in the
+    /// Spreads elements of `size` bytes. `places` has for each dimension the position in the selection of each position in the
     /// result, unless they are the same.
     ///
     /// # Errors
