@@ -11,7 +11,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 
-#: Of superblock version 0: the byte of the flags, the mark in it, the field with the end of the file, and its length.
+#: Superblock version 0: offset of the flags, the mark in them, offset of the end-of-file field, and length in bytes.
 FLAGS, MARK, END_FIELD, LENGTH = 20, 0x80, 40, 56
 OVERWRITTEN = b"\xee" * 64
 

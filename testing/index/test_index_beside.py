@@ -1,4 +1,4 @@
-"""Chunk indexes that are objects beside the files that they are of: one round trip for whoever opens one, and none that is of another version."""
+"""Chunk indexes that are objects next to their files: opening takes one round trip, and an index of another version is not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HDF5 1.14.6's own API tests with the connector beside native ones, and why a test is skipped; HDF5's tools on a
+"""HDF5 1.14.6's own API tests with the connector compared with native runs, and why a test is skipped; HDF5's tools on a
 container; a C program on three HDF5 libraries; h5py's own tests.
 
 The libraries are built or downloaded once, outside of the clone.

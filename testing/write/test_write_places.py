@@ -263,7 +263,7 @@ def test_an_index_of_a_file_that_is_reached_by_a_link(tmp_path: pathlib.Path) ->
         assert used(real) and used(link) and hs.indexes.status(link) == []
         shutil.rmtree(tmp_path / "store" / ("hyperslab.hsidx" if together else "real.h5.hsidx"))
         assert not used(link)
-    hs.index(link, "/x", level="X")  # beside the link, whose folder may be all that one may write to
+    hs.index(link, "/x", level="X")  # next to the link, whose folder may be the only writable one
     assert (tmp_path / "link.h5.hsidx").is_dir() and used(link) and not used(real)
     shutil.rmtree(tmp_path / "link.h5.hsidx")
     hs.index(link, "/x", level="X", embedded=True)

@@ -193,7 +193,7 @@ pub(crate) struct TableRequest {
     pub model: Option<String>,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
-    /// The columns that are text, including those of wildcards; `None` if the columns are still to be determined.
+    /// The columns that are text, including columns of wildcards; `None` if the columns are still to be determined.
     pub texts: Option<Vec<String>>,
     /// Joined by `and`.
     #[serde(default)]

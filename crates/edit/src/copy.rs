@@ -75,7 +75,7 @@ impl Editor {
     /// file lead to the copies of their objects, or to nothing. Returns the copy.
     ///
     /// # Errors
-    /// As [`Editor::create_group`]; `Unsupported` for an object that cannot be copied, by the name of what it has; those of reading.
+    /// As [`Editor::create_group`]; `Unsupported` for an object that cannot be copied, with the feature that prevents it; errors of reading.
     pub fn copy(&mut self, source: &Found, path: &str, options: CopyOptions, cancellation: &Cancellation) -> Result<ObjectId> {
         let (object, heap, freed) = self.change_at(path, |editor, file, view| {
             let (group, name) = parent(file, view, path)?;
@@ -277,7 +277,7 @@ impl Copy<'_> {
         Error::new(error.kind(), format!("attribute {name:?}: {}", error.message()))
     }
 
-    /// Replaces references by the numbers of their targets: objects of this file as they are, the copies of those of another file, or nothing,
+    /// Replaces references by the numbers of their targets: objects of this file as they are, the copies of objects of another file, or nothing,
     /// and objects of third files as they are.
     fn targets(&self, file: &File, elements: &mut Elements) -> Result<Vec<NewTarget>> {
         if !elements.datatype.has_references() {

@@ -167,7 +167,7 @@ impl Staged {
     /// Does `change` whole or not at all: after an error, nothing of it is left.
     ///
     /// # Errors
-    /// That of `change`.
+    /// The error of `change`.
     pub fn whole<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         {
             let mut state = self.change()?;

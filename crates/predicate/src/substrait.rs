@@ -1,5 +1,5 @@
 //! Decodes the subset of Substrait ExtendedExpressions that pyarrow writes for filters into a predicate that keeps at least
-//! the same rows. Field numbers are those of the Substrait specification. The rules for nulls, NaN and casts are those of
+//! the same rows. Field numbers follow the Substrait specification. The rules for nulls, NaN and casts are the rules of
 //! pyarrow's compute functions; `testing/tables/test_pushed_functions.py` compares each of them with pyarrow.
 
 use std::collections::HashMap;

@@ -38,7 +38,7 @@ pub struct Profile {
     pub settings: ProfileSettings,
     /// The file that was looked for or read.
     pub path: Option<PathBuf>,
-    /// Whether the settings are those of the file.
+    /// Whether the settings come from the file.
     pub is_used: bool,
     /// Why the file is not used.
     pub problem: Option<String>,

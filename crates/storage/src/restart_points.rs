@@ -358,7 +358,7 @@ mod tests {
         MadePoint { output, bit, checksum: 7, window: window.to_vec(), window_bytes }
     }
 
-    /// The bytes of a section with two streams, which were added in another order than that of their offsets.
+    /// The bytes of a section with two streams, which were not added in the order of their offsets.
     fn section() -> std::result::Result<(Vec<u8>, Section), Box<dyn std::error::Error>> {
         let mut builder = RestartPointsBuilder::new(100)?;
         builder.add(500, 90, 1000, &[made(0, 16, &[]), made(400, 333, b"window")])?;

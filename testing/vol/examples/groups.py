@@ -33,7 +33,7 @@ SERIAL = [
     *("HDF5Examples/CXX/H5D", "HDF5Examples/CXX/TUTR", "hl/c++/examples"),
     *("HDF5Examples/FORTRAN/H5D", "HDF5Examples/FORTRAN/H5G", "HDF5Examples/FORTRAN/H5T", "HDF5Examples/FORTRAN/TUTR", "hl/fortran/examples"),
 ]
-#: What an example needs beside it.
+#: What an example needs next to it.
 DATA = {".h5", ".txt"}
 LIBRARIES = {
     ".c": ["-lhdf5_hl", "-lhdf5", "-lm"],

@@ -62,7 +62,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         return (_tensors(batch) for batch in chosen)
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration that of an epoch, also in worker processes that start afterwards.
+        """Sets the epoch of the next iteration, also in worker processes that start afterwards.
 
         Args:
             epoch: The epoch, from 0.

@@ -200,7 +200,7 @@ fn load_attributes(tree: &mut Tree, attributes: &RecordBatch, decode: DecodeData
 /// Reads the catalog.
 ///
 /// # Errors
-/// If a file of the catalog cannot be read or is damaged; that of `decode`.
+/// If a file of the catalog cannot be read or is damaged; errors of `decode`.
 pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();

@@ -36,7 +36,7 @@ struct Kept {
     attributes: OnceLock<Arc<Attributes>>,
     links: OnceLock<Arc<Links>>,
     scale: OnceLock<Option<Scale>>,
-    /// The dimensions of a variable.
+    /// What identifies the scale of each dimension of a variable.
     described: OnceLock<Arc<[Described]>>,
     /// The name of the link to a scale that is nearest to the root.
     name: OnceLock<Arc<str>>,

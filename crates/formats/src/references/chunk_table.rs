@@ -54,7 +54,7 @@ impl ChunkTable {
         self.stored.iter().fold(0, |sum, chunk| sum.saturating_add(chunk.length))
     }
 
-    /// The chunks that `selection` touches; `starts` are those of the other files.
+    /// The chunks that `selection` touches; `starts` are the starts of the other files.
     ///
     /// # Errors
     /// `LimitExceeded` for too many chunks without reference.

@@ -100,7 +100,7 @@ pub(crate) struct CompositeQuery<'a> {
     payload: &'a dyn Payload,
     /// Number of rows of the block.
     elements: u32,
-    /// For each column, where its bounds begin among those of a group, and its width, in bytes.
+    /// For each column, the offset of its bounds within the bounds of a group, and its width, in bytes.
     places: [(usize, usize); MAX_COLUMNS],
     columns: usize,
     /// Bytes of the bounds of a group.

@@ -101,7 +101,7 @@ fn one(array: &ArrayRef, index: usize) -> Value {
     let shown = || json!(arrow_cast::display::array_value_to_string(array, index).unwrap_or_default());
     match array.data_type() {
         DataType::Float32 => {
-            // The shortest decimal of the stored number, not that of the nearest double.
+            // The shortest decimal of the stored number, not of the nearest double.
             let number = array.as_primitive::<arrow_array::types::Float32Type>().value(index);
             number.to_string().parse::<f64>().ok().filter(|number| number.is_finite()).map_or_else(shown, |number| json!(number))
         }

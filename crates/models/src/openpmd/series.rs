@@ -41,7 +41,7 @@ pub(crate) fn are_units_optional(file: &File) -> Result<bool> {
     Ok(major.is_some_and(|major| major >= 2))
 }
 
-/// Whether the file says where its iterations are. Files of extensions, such as those of external fields, need not have any.
+/// Whether the file says where its iterations are. Files of extensions, such as external fields, need not have any.
 pub(crate) fn has_base_path(file: &File) -> Result<bool> {
     Ok(file.attributes(file.root())?.get("basePath").is_some())
 }

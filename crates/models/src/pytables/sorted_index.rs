@@ -114,7 +114,7 @@ impl IndexArray {
     }
 }
 
-/// The arrays of an index: sorted values and their rows, those of the last slice, and first and last values of slices and chunks.
+/// The arrays of an index: sorted values and their rows, the same for the last slice, and first and last values of slices and chunks.
 struct IndexArrays {
     sorted: IndexArray,
     indices: IndexArray,
@@ -165,7 +165,7 @@ impl IndexArrays {
 /// What an index cannot be used for: a sentence about it.
 pub(super) type Unusable = String;
 
-/// Why an index that is damaged, or unlike those of PyTables, is left alone; other errors are the caller's.
+/// Why an index that is damaged, or that PyTables would not write, is not used; other errors are the caller's.
 fn unusable<T>(result: Result<T>) -> Result<std::result::Result<T, Unusable>> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -411,7 +411,7 @@ pub(super) fn keys(key_type: KeyType, values: &ArrayRef) -> Result<Vec<u64>> {
         KeyType::Float(_) => key_type.at_least(0.0),
         _ => None,
     };
-    // The least key of a number that is at least 0 is that of -0.
+    // The smallest key of a number that is at least 0 is the key of -0.
     let one = |key: Option<u64>| match key {
         None => NAN,
         Some(key) if Some(key) == zero => key + 1,

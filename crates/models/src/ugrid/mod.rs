@@ -2,7 +2,7 @@
 //!
 //! Tables: `faces`, `nodes` and `edges` have a row for each element, with coordinates, lists of connected elements and data.
 //! Data with further dimensions, such as time and layer, have a table for each set of them: `faces_time_layer`. If a file has
-//! several meshes, the name of the mesh follows that of the elements: `faces_ocean_time`.
+//! several meshes, the name of the mesh follows the name of the elements: `faces_ocean_time`.
 
 mod mesh;
 

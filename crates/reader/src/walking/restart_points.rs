@@ -24,8 +24,8 @@ const GROUP_BYTES: u64 = 256 << 20;
 struct Found(OnceLock<Option<Arc<RestartPoints>>>);
 
 impl File {
-    /// The places at which inflating its chunks can begin, if there is a chunk index with them: that of a remote file was chosen when it was opened, and
-    /// that of a local file is looked for once.
+    /// The places at which inflating its chunks can begin, if there is a chunk index with them. The index of a remote file was chosen when it was opened;
+    /// the index of a local file is looked for once.
     ///
     /// # Errors
     /// If the storage options name an index: what is wrong with it.
@@ -52,7 +52,7 @@ impl File {
 pub(crate) struct DeflatedChunks(Mutex<BTreeMap<u64, (u64, u64)>>);
 
 impl DeflatedChunks {
-    /// Adds those of `chunks` that pay for points `interval` bytes of output from each other.
+    /// Adds the `chunks` that are large enough for points `interval` bytes of output apart.
     ///
     /// # Errors
     /// As [`ArrayFile::deflated`].

@@ -221,7 +221,7 @@ impl<'a> Dimensions<'a> {
         Ok(narrowed.exact)
     }
 
-    /// Applies those of the conditions in `left` that are on what is computed of boxes, and takes out those that are resolved.
+    /// Applies the conditions in `left` on columns computed from boxes, and removes the resolved ones.
     fn answer_by_boxes(
         &mut self,
         table: &Schema,

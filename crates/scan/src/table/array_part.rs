@@ -53,7 +53,7 @@ impl ArrayPart {
         Self { inherits: Some(path.into()), ..self }
     }
 
-    /// An array whose times of 8 bytes are seconds and microseconds, as those of PyTables are. The column has seconds.
+    /// An array whose times of 8 bytes are seconds and microseconds, as in PyTables. The column has seconds.
     #[must_use]
     pub fn with_timevals(self) -> Self {
         Self { timevals: true, ..self }

@@ -1,4 +1,4 @@
-//! Elements of an array: those of rows, or the whole array.
+//! Elements of an array: the elements of rows, or the whole array.
 #![expect(clippy::exhaustive_structs, reason = "compositions are made by readers, too")]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use hyperslab_formats::ObjectId;
 
 use super::mapping::RowMapping;
 
-/// Elements of an array: those of the segment's rows, or the whole array.
+/// Elements of an array: the elements of the segment's rows, or the whole array.
 #[derive(Debug, Clone)]
 pub struct Elements {
     /// The dataset.

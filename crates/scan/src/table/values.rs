@@ -184,7 +184,7 @@ pub enum Values<A = ArrayPart> {
 }
 
 impl<A> Values<A> {
-    /// The same values with other arrays. `shape` is that of the rows.
+    /// The same values with other arrays. `shape` is the shape of the rows.
     pub(super) fn try_map<B>(&self, shape: &[u64], map: Mapping<'_, A, B>) -> Result<Values<B>> {
         let rows = shape.first().copied();
         Ok(match self {

@@ -28,7 +28,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile of this name, else that of `AWS_PROFILE`, else `default`, which need not exist.
+    /// The profile of this name, else the one that `AWS_PROFILE` names, else `default`, which need not exist.
     ///
     /// # Errors
     /// `InvalidInput` if there is no profile of a name that was given; `Io` if a file cannot be read.
@@ -100,7 +100,7 @@ fn text(path: Option<PathBuf>) -> Result<String> {
     }
 }
 
-/// The settings of a profile: those of the credentials file come before those of the configuration.
+/// The settings of a profile: the credentials file takes precedence over the configuration.
 fn find(name: &str, config: &str, credentials: &str) -> Option<BTreeMap<String, String>> {
     let in_config = |title: &str| match title.strip_prefix("profile") {
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim().trim_matches(['"', '\'']) == name,

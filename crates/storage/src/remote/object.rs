@@ -229,7 +229,7 @@ fn retry(options: &StorageOptions) -> Result<RetryConfig> {
     Ok(retry)
 }
 
-/// Options other than those of [`retry`] and the name of a profile, for a builder of stores.
+/// Passes the options to a builder of stores, except the options of [`retry`] and the name of a profile.
 fn given<K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut set: impl FnMut(K, &str)) -> Result<()> {
     let is_elsewhere =
         |name: &str| matches!(name, "max_retries" | "retry_timeout") || cache_settings::OPTIONS.contains(&name) || kind == "s3" && name == aws_profile::OPTION;
@@ -275,7 +275,7 @@ fn completed(mut builder: AmazonS3Builder, options: &StorageOptions) -> Result<A
         }
     }
     let is_signed = !is_true("skip_signature") && !is_true("anon") && builder.get_config_value(&Key::SkipSignature).is_none_or(|value| value != "true");
-    // Keys belong together, so those of a profile are never mixed with others. A profile that an option names comes before the environment.
+    // Keys belong together, so keys of a profile are never mixed with others. A profile that an option names comes before the environment.
     let has_keys = options.iter().any(|(name, _)| name.parse::<Key>().is_ok_and(|key| key == Key::AccessKeyId))
         || named.is_none() && builder.get_config_value(&Key::AccessKeyId).is_some();
     if is_signed && !has_keys {

@@ -30,7 +30,7 @@ const BATCH_BYTES: u64 = 16 << 20;
 pub enum ChunkIndexPlace {
     /// Into the cache folder, where [`RemoteFile::open`] finds it.
     CacheFolder,
-    /// Beside the object, as an object with its name and `.chunks`: the storage option `chunk_index` is `beside` then.
+    /// Next to the object, as an object with its name and `.chunks`; the storage option `chunk_index` is then `beside`.
     Beside,
     /// To this file or address, or into this folder, which the storage option `chunk_index` names.
     At(PathBuf),

@@ -93,7 +93,7 @@ impl RemoteFile {
         Self::open_with(address, options, Some(max_extra_bytes))
     }
 
-    /// As [`RemoteFile::open`], without a chunk index: its metadata is that of the present version.
+    /// As [`RemoteFile::open`], without a chunk index: its metadata describes the present version.
     ///
     /// # Errors
     /// As [`RemoteFile::open`].

@@ -227,7 +227,7 @@ pub(crate) fn has_fresh_lookups(folder: &Path) -> bool {
     File::open(folder).is_ok_and(|folder| locks_reach_all(&folder))
 }
 
-/// Whether a file name in a container is that of a claim, complete or not.
+/// Whether a file name in a container is a claim's, complete or not.
 pub(crate) fn is_claim_file(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
 }

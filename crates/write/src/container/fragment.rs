@@ -170,7 +170,7 @@ pub(crate) struct DatasetFragment {
     /// Name of the fill time, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fill_time: Option<String>,
-    /// Whether the task appended rows: they follow those of the tasks before it.
+    /// Whether the task appended rows: they follow the rows of the tasks before it.
     pub rows: bool,
     /// Start of the subfile's array in the dataset; 0 for rows.
     pub origin: Vec<u64>,

@@ -130,7 +130,7 @@ pub(crate) fn gather(
     Ok(kept)
 }
 
-/// Writes the cluster with this index of each dataset into a new subfile, which takes the place of those of `tasks` in the master.
+/// Writes the cluster with this index of each dataset into a new subfile, which replaces the subfiles of `tasks` in the master.
 fn gathered_subfile(
     index: usize,
     tasks: Vec<u64>,

@@ -42,7 +42,7 @@ enum Space {
     Unbounded { next: u64, front: Option<FreeRange> },
     /// Pages (HDF5's file space strategy PAGE); the first page holds metadata.
     Pages(Pages),
-    /// Segments of this writer, interleaved with those of the other writers.
+    /// Segments of this writer, interleaved with segments of the other writers.
     Segments(Segments),
 }
 

@@ -478,7 +478,7 @@ def open(
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`); `**` matches folders
             of any depth, and wildcards of such a glob are not columns of tables. A folder stands for the HDF5 and netCDF files in it
             and in folders below. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
-            `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
+            `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; addresses of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
             whole, as are `memoryview`, `bytearray`, and `bytes` that contain a NUL; other `bytes` are a path, as in `os`. A generator,
             an array or another iterable of paths is a list, and a set one in natural order. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files

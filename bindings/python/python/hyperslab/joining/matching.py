@@ -268,7 +268,7 @@ class Joined:
                 self._check(path, mine, theirs, lengths, first)
                 coordinate = theirs if path == self.scale and isinstance(theirs, Dataset) else coordinate
             differing += [(path, name) for name in self._differing(path, mine, theirs, first)]
-        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths are those of the others.
+        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths come from the other datasets.
         followed = {path: lengths[path] for path in self.series if self.how.axis is not None or path not in self._placeholders}
         if self.how.axis is None and len({*followed.values()}) > 1:
             found = ", ".join(f"{path} {length}" for path, length in followed.items())

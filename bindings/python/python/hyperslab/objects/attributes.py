@@ -47,7 +47,7 @@ class AttributeStore(Protocol):
         """Held while more than one look has to see one state of the file."""
 
     def place(self) -> tuple[str | None, str]:
-        """The path of the file, if it is known, and that of the object, for errors."""
+        """The path of the file, if it is known, and the path of the object, for errors."""
 
     def check(self) -> None:
         """Raises `ReadOnlyError` if attributes cannot be changed."""

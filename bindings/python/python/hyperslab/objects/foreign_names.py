@@ -46,7 +46,7 @@ def with_hints(hints: dict[str, str]) -> Callable[[type[Kind]], type[Kind]]:
     def missing(self: object, name: str) -> object:
         if name in hints:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hints[name]}", name=name, obj=self)
-        # Raises the error again, which may be that of a property.
+        # Raises the error again, which may come from a property.
         return object.__getattribute__(self, name)
 
     def decorate(kind: type[Kind]) -> type[Kind]:

@@ -126,7 +126,7 @@ def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ..
     contents = dict(inside)
     skipping = [number for number, _ in masks]
     if skipping:
-        # Codecs of Zarr are those of all chunks. A chunk that skips a filter is encoded again.
+        # In Zarr, all chunks have the same codecs. A chunk that skips a filter is re-encoded.
         kept = ~np.isin(numbers, np.array(skipping, np.uint64))
         numbers, offsets, lengths = numbers[kept], offsets[kept], lengths[kept]
         contents |= {number: _encoded(dataset, np.unravel_index(number, grid), chunk_shape, dtype, codecs) for number in skipping}

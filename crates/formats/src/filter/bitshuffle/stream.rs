@@ -57,7 +57,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usi
     Ok(())
 }
 
-/// Cuts, turns and compresses; the parameters are those of the dataset.
+/// Cuts, turns and compresses with the parameters of the dataset.
 pub(in crate::filter) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<u8>> {
     let parameter = |place: usize| parameters.get(place).map(|word| usize::try_from(*word).unwrap_or(usize::MAX));
     let element = parameter(2).filter(|size| *size > 0);

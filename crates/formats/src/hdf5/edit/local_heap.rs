@@ -87,7 +87,7 @@ impl<'a> LocalHeapEdit<'a> {
     pub fn remove(&mut self, offset: u64) -> Result<()> {
         let length = (self.text(offset)?.len() + 1).next_multiple_of(ALIGNMENT);
         let start = usize::try_from(offset).map_err(|_| Error::internal("a text beyond memory"))?;
-        // The text at the beginning is that of the first key of each tree.
+        // The text at the beginning is the first key of each tree.
         if start == 0 || !start.is_multiple_of(ALIGNMENT) || self.overlaps_free(start, length) {
             return Ok(());
         }

@@ -104,7 +104,7 @@ impl SymbolTableEdit<'_> {
         let mut gone = Vec::new();
         let Some(below) = self.remove_below(self.tree, &heap, name.as_bytes(), &mut gone, MAX_LEVELS)? else { return Ok(false) };
         if below.is_gone {
-            // The root stays, as that of an empty group.
+            // The root stays, as the root of an empty group.
             self.write(&Node { address: self.tree, level: 0, left: None, right: None, keys: vec![0], children: Vec::new() })?;
         }
         gone.into_iter().try_for_each(|offset| heap.remove(offset))?;

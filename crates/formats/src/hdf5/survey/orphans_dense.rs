@@ -99,7 +99,7 @@ impl Objects {
     }
 }
 
-/// Whether bytes look like those of a link message: version 1, and flags that exist.
+/// Whether bytes look like a link message: version 1, and flags that exist.
 fn is_link(bytes: &[u8]) -> bool {
     matches!(bytes, [1, flags, ..] if flags & 0xe0 == 0)
 }
@@ -136,7 +136,7 @@ fn blocks_of(extents: &[&[Extent]], purpose: Purpose, source: &Source) -> HashMa
 }
 
 impl Blocks<'_> {
-    /// Gives each message in blocks of the heap at `heap`, which is that of `object`, to `take`, which returns an error if it is none.
+    /// Calls `take` with each message in blocks of the heap at `heap`, which belongs to `object`; `take` returns an error if it is not one.
     /// `looks_right` says whether bytes may be the beginning of one.
     fn messages(&mut self, heap: u64, object: u64, looks_right: &dyn Fn(&[u8]) -> bool, take: &mut dyn FnMut(&mut Cursor<'_>) -> Result<()>) -> Result<()> {
         let mut places = self.known.remove(&object).unwrap_or_default();

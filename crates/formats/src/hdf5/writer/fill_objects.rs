@@ -48,7 +48,7 @@ impl FillObjects {
     /// elements point at, and returns these elements as they are in the file.
     ///
     /// # Errors
-    /// `LimitExceeded` if the budget is too small; those of `store`.
+    /// `LimitExceeded` if the budget is too small; errors of `store`.
     pub fn separate(&mut self, bytes: &mut [u8], store: &mut dyn FnMut(&Elements) -> Result<Vec<u8>>) -> Result<()> {
         for part in &self.parts {
             let place = |number: usize| number * self.element_bytes + part.start..number * self.element_bytes + part.start + part.stored.len();

@@ -77,7 +77,7 @@ impl Parked {
     /// The file, opened again if it was parked.
     ///
     /// # Errors
-    /// `InvalidInput` if it was closed; `Conflict` if it was changed, renamed or removed; those of opening it.
+    /// `InvalidInput` if it was closed; `Conflict` if it was changed, renamed or removed; errors of opening it.
     pub fn opened(self: &Arc<Self>) -> Result<Arc<dyn ArrayFile>> {
         if self.is_closed() {
             return Err(Error::invalid_input("the file is closed: open it again").in_file(self.name()));

@@ -80,7 +80,7 @@ impl LocalIndex {
     }
 
     /// The points of the index that the options choose, if it is of this version of the file. One that is out of date is not used, with a notice; in
-    /// the cache folder it is removed. An index that the options name is not that of a file to which another one leads (`is_linked`).
+    /// the cache folder it is removed. An index that the options name does not apply to a file to which another one leads (`is_linked`).
     ///
     /// # Errors
     /// If the options name a file: what is wrong with it.

@@ -278,7 +278,7 @@ final class Files {
     return filter == null || filter.matches(file.getFileName());
   }
 
-  /** The files of a folder, and those of its subfolders if it has partitions. */
+  /** The files of a folder, and of its subfolders if it has partitions. */
   private List<InputFile> inFolder(Path folder, String dataset) throws IOException {
     boolean partitioned = !recursive && hasPartitions(folder);
     List<InputFile> found = new ArrayList<>();
