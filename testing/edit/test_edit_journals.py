@@ -51,7 +51,7 @@ def test_a_forged_journal_changes_no_file_that_no_edit_interrupted(tmp_path: pat
     path = make(tmp_path)
     before = path.read_bytes()
     found = before[:LENGTH]
-    # Each byte of the superblock is that of one of the two images.
+    # Each byte of the superblock comes from one of the two images.
     for old, new in ((changed(found, END_FIELD, 1), changed(found, END_FIELD + 1, 1)), (found, found), (changed(found, FLAGS, MARK), found)):
         path.write_bytes(before + forge(old, new, len(before)))
         with hs.open(path, "r+") as f:

@@ -226,7 +226,7 @@ class Originals:
         place.write_bytes(compact(changes.change({"version": 1, "templates": templates, "refs": refs})))
 
     def forge_journal(self, rng: random.Random, path: pathlib.Path) -> None:
-        """A journal at the end of the file, with right checksums, whose superblocks are much like that of the file."""
+        """A journal at the end of the file, with right checksums, whose superblocks are much like the file's."""
         data = path.read_bytes()
 
         def image() -> bytes:

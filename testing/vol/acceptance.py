@@ -33,7 +33,7 @@ IMPOSSIBLE = {"file mount": "mounts are of native files", "dataset filters": "fi
 
 
 def sources() -> pathlib.Path:
-    """The unpacked sources: those of `make conformance` where they are, else Debian's archive."""
+    """The unpacked sources: from `make conformance` if it fetched them, else Debian's archive."""
     for folder in (HOME / f"hdf5-{VERSION}" / "unpacked", HOME / "vol" / "unpacked"):
         found = sorted(folder.glob(f"hdf5-{VERSION}*"))
         if found:

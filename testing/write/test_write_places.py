@@ -116,7 +116,7 @@ def test_the_mode_of_a_replaced_file_stays(tmp_path: pathlib.Path, write: Callab
         write(path)
     finally:
         os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640  # a new file has that of the umask
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640  # a new file has the mode of the umask
 
 
 def test_while_it_is_written_a_replaced_file_is_not_readable_for_others(tmp_path: pathlib.Path) -> None:

@@ -19,7 +19,7 @@ const SLAB_BYTES: u64 = 32 << 20;
 /// Chunks whose places are in memory at a time.
 const MAX_CHUNKS: u64 = 1 << 16;
 const FLETCHER32: u16 = 3;
-/// Filters from this number on have names in the file.
+/// First filter number whose filters have names in the file.
 const FIRST_NAMED_FILTER: u16 = 256;
 
 /// Which parts of an object are copied.

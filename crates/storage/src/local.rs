@@ -335,7 +335,7 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
     Err(std::io::Error::other("the file is being written all the time: open it again later"))
 }
 
-/// File systems end a short read at a multiple of this, unless it reaches the end of the file.
+/// File systems end a short read at a multiple of this number of bytes, unless it reaches the end of the file.
 const BLOCK_BYTES: usize = 4 << 10;
 
 /// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are no multiple

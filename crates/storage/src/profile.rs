@@ -10,7 +10,7 @@ use serde::Deserialize;
 const VARIABLE: &str = "HYPERSLAB_PROFILE";
 /// Version of the file's layout.
 const FORMAT: u32 = 1;
-/// A profile is a small file: a longer one is not read.
+/// Maximum bytes of a profile; a longer file is not read.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Settings of a profile; `None` is the built-in default.

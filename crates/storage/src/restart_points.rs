@@ -22,9 +22,9 @@ use crate::temporary_name::nameless;
 const STREAM_BYTES: usize = 8 + 8 + 8 + 8 + 4 + 4;
 /// Bytes of a point in the table of its stream.
 const POINT_BYTES: usize = 8 + 8 + 8 + 4 + 4 + 4 + 4;
-/// How far deflate refers back.
+/// Maximum distance in bytes that deflate refers back.
 const MAX_WINDOW_BYTES: u32 = 32 << 10;
-/// Windows do not get longer than this when they are compressed.
+/// Maximum bytes of a compressed window.
 const MAX_STORED_WINDOW_BYTES: u32 = 33 << 10;
 
 /// A point of a stream as it was made.

@@ -6,7 +6,7 @@ import dataclasses
 import pathlib
 import re
 
-#: Programs of a folder that read what others wrote run after them; elsewhere the order is that of the names.
+#: Programs of a folder that read what others wrote run after them; elsewhere they run in the order of their names.
 FIRST = {
     "HDF5Examples/C/TUTR": [
         "h5_crtdat",

@@ -31,7 +31,7 @@ const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 fi
 pub const MARK_BYTES: usize = MARK.len();
 /// Bytes of small files that are written together.
 const PENDING_BYTES: usize = 128 << 10;
-/// More rows than this mean that the file is damaged.
+/// Maximum number of rows; more mean that the file is damaged.
 const MAX_ROWS: u64 = 1 << 24;
 
 /// An archive that is open for reading.

@@ -13,7 +13,7 @@ use super::piece::Piece;
 use crate::error::{Result, error};
 use crate::lock;
 
-/// If more than this fraction of the file is unused, its files are copied to a new one when it is published.
+/// If a file has more unused bytes than 1/8 of its used bytes, its files are copied to a new one when it is published.
 const MAX_UNUSED_FRACTION: u64 = 8;
 
 /// The growing file of a container, once there is one.

@@ -12,7 +12,7 @@ use zlib_rs::{Inflate, InflateFlush, Status};
 
 use super::deflate::MAX_EXPANSION;
 
-/// How far deflate refers back.
+/// Maximum distance in bytes that deflate refers back.
 const WINDOW_BYTES: usize = 32 << 10;
 /// Bits of the header of a zlib stream.
 const HEADER_BITS: u64 = 16;

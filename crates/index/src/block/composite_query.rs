@@ -108,7 +108,7 @@ pub(crate) struct CompositeQuery<'a> {
     groups: usize,
 }
 
-/// If more than one in this many groups are read, all are read at once.
+/// If more than 1/8 of the groups are read, all are read at once.
 const MAX_SHARE_READ_BY_GROUP: usize = 8;
 
 /// A group with rows in a box.

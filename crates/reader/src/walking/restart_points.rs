@@ -12,7 +12,7 @@ use crate::kept::buffer_pool::zeros;
 use crate::kept::decoding_memory::Held;
 use crate::{File, Session};
 
-/// A chunk pays for its points if it is longer than this many intervals.
+/// A chunk gets points if it is longer than this number of intervals.
 const MIN_INTERVALS: u64 = 2;
 /// Fewest bytes between points: the window of one has 32 KiB.
 const MIN_INTERVAL_BYTES: u64 = 64 << 10;

@@ -63,11 +63,7 @@ pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec
         taken.extend(here.iter().map(|(candidate, _)| candidate.group));
         candidates.retain(|candidate| !taken.contains(&candidate.group));
     }
-    let mut number = 0;
-    groups.retain(|_| {
-        number += 1;
-        !taken.contains(&(number - 1))
-    });
+    *groups = groups.drain(..).enumerate().filter(|(group, _)| !taken.contains(group)).map(|(_, conjuncts)| conjuncts).collect();
     terms
 }
 

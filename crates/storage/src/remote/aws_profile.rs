@@ -12,7 +12,7 @@ use object_store::aws::AmazonS3ConfigKey as Key;
 /// The option that names a profile.
 pub(super) const OPTION: &str = "profile";
 const VARIABLE: &str = "AWS_PROFILE";
-/// More than any such file has.
+/// Maximum bytes of a configuration or credentials file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// What one of these says about credentials is not done here: a command is run, or another service asked.
 const OTHER_WAYS: [&str; 5] = ["sso_session", "sso_start_url", "credential_process", "role_arn", "web_identity_token_file"];

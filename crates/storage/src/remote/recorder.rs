@@ -20,7 +20,7 @@ use crate::restart_points::RestartPointsBuilder;
 use crate::temporary_name::nameless;
 use crate::{EntryName, Storage, check_range, folder_of};
 
-/// Ranges are joined when there are so many more.
+/// Number of new ranges after which ranges are joined.
 const JOIN_EVERY: usize = 1 << 20;
 /// Bytes that are fetched together when an index is saved.
 const BATCH_BYTES: u64 = 16 << 20;

@@ -357,7 +357,7 @@ impl Fragment {
     /// # Errors
     /// As [`Fragment::decode`].
     pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
-        /// Up to this many bytes, decoding in one thread is faster than starting others.
+        /// Maximum bytes that are decoded in one thread, because starting others takes longer.
         const MAX_SEQUENTIAL_BYTES: usize = 256 << 10;
         if all.iter().map(Vec::len).sum::<usize>() <= MAX_SEQUENTIAL_BYTES {
             return all.iter().map(|bytes| Self::decode(bytes)).collect();

@@ -20,9 +20,9 @@ use crate::file::reading_session::reading_session;
 use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
-/// Larger subfiles are kept: copying them would take as long as writing them.
+/// Maximum bytes of a subfile that is merged; larger ones are kept, because copying would take as long as writing them.
 pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
-/// Up to this many small subfiles are kept.
+/// Maximum number of small subfiles that are kept.
 pub(crate) const MAX_SMALL_SUBFILES: usize = 16;
 /// Maximum number of clusters of a dataset. If its parts are more scattered, nothing is merged.
 const MAX_BOXES: usize = 16;

@@ -25,7 +25,7 @@ from .times import is_recountable, recounted, starts_at, text_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
-#: Those of times.
+#: Attributes that say how times are decoded.
 _OF_TIMES = ("units", "calendar")
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")

@@ -5,9 +5,9 @@ use hyperslab_array::{Error, Result};
 use super::bit_planes;
 use crate::filter::block::{BlockCodec, BlockDecoder};
 
-/// Without a size of their own, blocks have about this many bytes …
+/// Default size of a block in bytes, approximately.
 const BLOCK_BYTES: usize = 8192;
-/// … and at least this many elements.
+/// Minimum number of elements in a block of the default size.
 const BLOCK_ELEMENTS: usize = 128;
 
 pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use super::space::Space;
 use crate::hdf5::{Encoder, Source};
 
-/// Texts and free blocks begin at multiples of this.
+/// Alignment of texts and free blocks, in bytes.
 const ALIGNMENT: usize = 8;
 /// Offset in the free list that means that there is no other block.
 const NO_FREE: u64 = 1;
