@@ -1,4 +1,4 @@
-//! Free space: ranges that nothing in the file leads to any more. They are used again after the commit that frees them, so that a file
+//! Free space: ranges that nothing in the file refers to. They are used again after the commit that frees them, so that a file
 //! which is overwritten again and again stays small.
 //!
 //! The list lies near the end of the file, where the next session finds it. No other program knows these ranges as free, so none uses

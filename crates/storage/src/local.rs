@@ -171,7 +171,7 @@ impl LocalFile {
     /// Uses the open file, which stays open meanwhile.
     ///
     /// # Errors
-    /// `InvalidInput` if it was closed; `Conflict` if it has to be opened again and is not the same any more; `Io`.
+    /// `InvalidInput` if it was closed; `Conflict` if it has to be opened again and has changed; `Io`.
     fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> Result<T> {
         let mut work = Some(work);
         let mut once = |file: &File| work.take().map(|work| work(file));
@@ -243,7 +243,7 @@ impl LocalFile {
     }
 }
 
-/// Opens a file. If the process cannot open any more, descriptors that can be opened again are closed first.
+/// Opens a file. If the process has too many open files, closes descriptors that can be opened again first.
 fn open_within_limit(open: impl Fn() -> std::io::Result<File>) -> std::io::Result<File> {
     let too_many = |error: &std::io::Error| error.raw_os_error().is_some_and(|code| code == rustix::io::Errno::MFILE.raw_os_error());
     open().or_else(|error| {
@@ -255,7 +255,7 @@ fn open_within_limit(open: impl Fn() -> std::io::Result<File>) -> std::io::Resul
     })
 }
 
-/// The error for a file whose path leads to other bytes now.
+/// The error for a file whose path leads to other bytes than when it was opened.
 fn changed() -> Error {
     Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again")
 }

@@ -137,7 +137,7 @@ impl Growing {
         lock(&self.state).regions.values().any(|(_, using)| matches!(using, Use::Open))
     }
 
-    /// Frees the region at `start`, which nothing reads any more. Best effort: this only saves space.
+    /// Frees the region at `start`, which nothing reads. Best effort: this only saves space.
     fn free(&self, state: &mut State, start: u64) {
         let Some((bytes, using)) = state.regions.get_mut(&start) else { return };
         *using = Use::Free;

@@ -252,7 +252,7 @@ impl Manifest {
         output.publish(bytes.len() as u64, Existing::Replace)
     }
 
-    /// Changes the manifest of `folder` under its lock, then removes index files that it no longer names.
+    /// Changes the manifest of `folder` under its lock, then removes index files that it does not name.
     pub fn change(folder: &Path, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let lock = FolderLock::take(folder)?;
         let mut manifest = match Self::read(folder) {

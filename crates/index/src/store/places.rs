@@ -83,7 +83,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version of the file at `path` now.
+    /// The current version of the file at `path`.
     pub fn of(path: &Path) -> std::io::Result<Self> {
         std::fs::metadata(path).map(|found| Self::new(&found))
     }

@@ -13,7 +13,7 @@ const SHARE: u64 = 2;
 /// How often a waiting thread looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What large buffers of all threads take now.
+/// Bytes that large buffers of all threads take.
 static HELD: Mutex<u64> = Mutex::new(0);
 static RELEASED: Condvar = Condvar::new();
 

@@ -264,7 +264,7 @@ impl Fetch {
         claimed
     }
 
-    /// Fills `buffer` from `offset` on; false if the pieces do not hold all of it any more.
+    /// Fills `buffer` from `offset` on; false if the pieces do not hold all of it.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<bool> {
         let end = offset.saturating_add(buffer.len() as u64);
         let first = self.pieces.partition_point(|piece| piece.end <= offset);

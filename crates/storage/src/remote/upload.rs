@@ -74,7 +74,7 @@ pub(crate) struct UploadTarget<'a> {
 }
 
 /// Makes the first `length` bytes of a file an object. It appears when all of them are there. If this is interrupted or fails, no
-/// part of them stays in the store, unless the store cannot be reached any more.
+/// part of them stays in the store, unless the store cannot be reached.
 ///
 /// # Errors
 /// `Conflict` if there is an object already and `existing` keeps it; `Io` if the store does not take it.

@@ -83,7 +83,7 @@ impl SubfileSources<'_> {
 }
 
 /// Merges the small subfiles of this commit into few, if there are many. Returns the subfiles of the commit afterwards; those
-/// that were merged do not belong to it any more.
+/// that were merged do not belong to it.
 pub(crate) fn gather(
     plan: &WritePlan,
     master: &mut Master,

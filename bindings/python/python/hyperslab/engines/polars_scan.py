@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: How long the end of the process waits for threads of Polars at most.
 MAX_WAIT_SECONDS = 2.0
-#: None of them has been in Python for so long: it waits for somebody who takes its rows.
+#: Seconds without a call into Python after which a thread counts as waiting for a consumer of its rows.
 QUIET_SECONDS = 0.05
 POLL_SECONDS = 0.002
 _alive: weakref.WeakSet[Generator[polars.DataFrame, None, None]] = weakref.WeakSet()

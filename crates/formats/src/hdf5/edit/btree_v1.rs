@@ -84,7 +84,7 @@ impl ChunkTree<'_> {
         self.space.free(address, self.node_bytes())
     }
 
-    /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the node as it is now, and
+    /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the changed node, and
     /// the new node on its right if it was split. Both are written.
     fn insert(&self, address: u64, next: Option<&Key>, chunk: &StoredChunk, levels: u8) -> Result<(Node, Option<Node>)> {
         let levels = levels

@@ -1,4 +1,4 @@
-//! Finds what nothing leads to any more: objects, links and chunks in the bytes that a survey has left over.
+//! Finds unreachable objects, links and chunks in the bytes that a survey has left over.
 
 use std::collections::{HashMap, HashSet};
 

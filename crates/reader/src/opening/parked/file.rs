@@ -109,7 +109,7 @@ impl Tree for ParkedFile {
     fn declared_dimensions(&self, group: ObjectId) -> Result<Arc<[Dimension]>> {
         self.opened()?.tree().declared_dimensions(group)
     }
-    // A file that cannot be opened any more has no addresses and paths. What is asked next of it returns the error.
+    // A file that cannot be opened again has no addresses and paths. The next request returns the error.
     fn address(&self, id: ObjectId) -> Option<u64> {
         self.opened().ok()?.tree().address(id)
     }

@@ -69,7 +69,7 @@ impl Parked {
         self.name.as_deref().or_else(|| self.path.to_str()).unwrap_or_default()
     }
 
-    /// Whether its path leads to the same bytes now.
+    /// Whether its path still leads to the same bytes.
     pub fn is_same(&self) -> bool {
         LocalStamp::of_path(&self.path) == Some(self.stamp)
     }

@@ -175,7 +175,7 @@ public final class FolderCommit {
         createFolders(root, to.getParent());
         Files.move(from, to);
       } catch (NoSuchFileException error) {
-        // Another process has moved it, or removed the folder, which was empty until now.
+        // Another process has moved it, or has removed the empty folder.
         boolean mayComeBack = exists(from) && Files.isDirectory(root) && attempt < ATTEMPTS;
         if (!exists(to) && !mayComeBack) {
           throw error;
