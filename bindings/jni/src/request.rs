@@ -93,7 +93,7 @@ fn report_profile() {
     }
 }
 
-/// How to handle a file whose columns differ from those of the other files.
+/// How to handle a file whose columns differ from the other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Nonconforming {

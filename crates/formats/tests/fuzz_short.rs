@@ -74,7 +74,7 @@ fn a_failure_is_not_swallowed_and_leaves_its_input() {
     let scratch = scratch().join("failing");
     assert!(fs::create_dir_all(&scratch).is_ok());
     let run = || fuzz::short::run("failing", |data| assert!(data.is_empty()), 33_000, &scratch, &own_seeds());
-    // Whoever reads the output of a run that passes must not meet a panic: this one is meant.
+    // This panic is intended, so the output of a passing run must not show it.
     let (here, shown) = (std::thread::current().id(), std::panic::take_hook());
     std::panic::set_hook(Box::new(move |panic| {
         if std::thread::current().id() != here {

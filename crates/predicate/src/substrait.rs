@@ -292,7 +292,7 @@ impl Decoder {
     }
 
     /// `is_in` is never null, NaN is in a list that contains NaN, and -0.0 is not in a list that contains 0.0 only. pyarrow casts
-    /// between the type of the list and that of the column; lists in which such a cast may change a value are not pushed down.
+    /// between the type of the list and the type of the column; lists in which such a cast may change a value are not pushed down.
     fn list(&self, list: &SingularOrList, truth: bool) -> Option<Predicate> {
         let Operand::Column(column) = self.operand(list.value.as_ref()?)? else { return None };
         let kind = self.kind(&column)?;

@@ -106,7 +106,7 @@ class RowDataset(Dataset):  # type: ignore[misc, type-arg, unused-ignore]
         options: `sparse`, as for `hyperslab.batches`.
 
     Raises:
-        UnsupportedError: Single rows of the source cannot be reached, such as those of a table.
+        UnsupportedError: Single rows of the source cannot be reached, such as rows of a table.
 
     Example:
         >>> torch.utils.data.DataLoader(RowDataset({"x": f["x"], "y": f["y"]}), batch_size=64, shuffle=True)

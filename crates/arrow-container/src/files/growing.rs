@@ -178,7 +178,7 @@ impl Growing {
         if (state.end - HEAD).saturating_sub(used) > used / MAX_UNUSED_FRACTION {
             return Ok(None);
         }
-        // What an attempt that failed has left behind the last region.
+        // A failed attempt may have left bytes after the last region.
         self.file.set_len(state.end)?;
         let ends: Vec<u64> = members.iter().skip(1).map(|(start, _, _)| *start).chain([state.end]).collect();
         for ((start, bytes, _), end) in members.iter().zip(&ends) {

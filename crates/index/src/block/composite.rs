@@ -15,7 +15,7 @@
 //!   zeros up to a whole word), then for each column with numbers the keys less the least key of the group, each in as many bits
 //!   as the greatest difference needs, as many words as bits. A group does not cross a border of 4,096 bytes.
 //!
-//! Example: the rows (1, 10), (2, 20), (9, NaN) of two columns have a group of the positions 0 and 1, whose least keys are those of 1
+//! Example: the rows (1, 10), (2, 20), (9, NaN) of two columns have a group of the positions 0 and 1, whose smallest keys are the keys of 1
 //! and 10, and a group of position 2, with numbers in the first column only.
 
 use arrow_array::{Array, ArrayRef};

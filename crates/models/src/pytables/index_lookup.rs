@@ -26,7 +26,7 @@ const KEPT_CONDITIONS: usize = 4;
 /// The candidates of a condition.
 #[derive(Clone)]
 enum Candidates {
-    /// So many that the index was not asked for them.
+    /// Too many candidates, so the index was not asked for them.
     All,
     Rows(Arc<RowSelection>),
 }

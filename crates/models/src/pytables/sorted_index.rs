@@ -21,7 +21,7 @@ use crate::look::{Member, join, numbers, optional, text_of};
 const MAX_BOUNDS: u64 = 1 << 23;
 /// Most values of the last slice and of a chunk, which are in memory at a time.
 const MAX_VALUES: u64 = 1 << 24;
-/// The key of NaN: PyTables sorts it behind all numbers.
+/// The key of NaN: PyTables sorts it after all numbers.
 pub(super) const NAN: u64 = u64::MAX;
 
 /// The index of a column with plain numbers.
@@ -405,7 +405,7 @@ fn keys_of(file: &File, dataset: ObjectId, selection: &Selection, key_type: KeyT
     keys(key_type, &values(file, dataset, selection, cancellation)?)
 }
 
-/// Keys of numbers in PyTables' order: the zeros are equal, and NaN is behind all others.
+/// Keys of numbers in PyTables' order: the zeros are equal, and NaN follows all others.
 pub(super) fn keys(key_type: KeyType, values: &ArrayRef) -> Result<Vec<u64>> {
     let zero = match key_type {
         KeyType::Float(_) => key_type.at_least(0.0),

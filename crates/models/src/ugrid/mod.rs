@@ -79,7 +79,7 @@ impl Model for Ugrid {
         let meshes = meshes(file, &variables);
         let names = |mesh: &Mesh<'_>, kind| match Part::of(mesh, kind) {
             Ok(part) => part.into_iter().flat_map(|part| part.tables).map(|table| table.name).collect(),
-            // Whoever asks for this table learns why there is none.
+            // The error for this table says why it does not exist.
             Err(_) => vec![mesh.table_name(kind)],
         };
         Ok(meshes.iter().flat_map(|mesh| KINDS.into_iter().flat_map(move |kind| names(mesh, kind))).collect())

@@ -247,7 +247,7 @@ fn failed(error: object_store::Error) -> Error {
 }
 
 fn http_store(address: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
-    // Whoever writes http:// means it.
+    // An explicit http:// is intended.
     let builder = HttpBuilder::new().with_url(address).with_retry(retry(options)?).with_http_connector(SharedClients { identity });
     let builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
     let builder = given("http", options, builder, |builder, key, value| builder.with_config(key, value))?;
@@ -267,7 +267,7 @@ fn completed(mut builder: AmazonS3Builder, options: &StorageOptions) -> Result<A
     let Some(profile) = AwsProfile::read(named)? else { return Ok(builder) };
     for (key, value) in profile.place() {
         if !is_given(&builder, key) {
-            // Whoever writes http:// means it.
+            // An explicit http:// is intended.
             builder = if key == Key::Endpoint && value.starts_with("http://") { builder.with_allow_http(true) } else { builder };
             builder = builder.with_config(key, value);
         }

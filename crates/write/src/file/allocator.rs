@@ -263,7 +263,7 @@ impl Allocator {
         }
     }
 
-    /// Brings what was written to the disk. Later values go behind it.
+    /// Syncs what was written to the disk. Later values follow it.
     pub fn sync_values(&mut self) -> Result<Position> {
         if let Space::Pages(pages) = &mut self.room {
             *pages = Pages::new(pages.page_bytes(), pages.end());

@@ -108,7 +108,7 @@ impl Salvage<'_> {
         Ok(None)
     }
 
-    /// Whether an object was made. A dataset that was not may have some of its values, and nobody knows which.
+    /// Whether an object was made. A dataset that was not may have some of its values, and it is unknown which.
     fn noted_object(&mut self, path: &str, made: Result<()>) -> Result<bool> {
         let Some(reason) = self.reason(&made)? else { return Ok(true) };
         (self.lose)(Loss { path: path.to_owned(), name: None, loses_values: true, reason });

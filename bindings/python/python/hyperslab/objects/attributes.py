@@ -121,8 +121,8 @@ class Attributes(MutableMapping[str, AttributeValue]):
         Args:
             name: Name of the attribute.
             data: Its value.
-            shape: Its shape; by default that of `data`.
-            dtype: Its dtype; by default that of `data`.
+            shape: Its shape; by default the shape of `data`.
+            dtype: Its dtype; by default the dtype of `data`.
 
         Raises:
             UnsupportedError: HDF5 cannot store such a value, or it cannot be written into an existing file yet.

@@ -58,7 +58,7 @@ class ValueChanges(StoredProperties):
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
 
         Args:
-            values: The values. Their other extents are those of the dataset.
+            values: The values. Their other extents equal the dataset's.
             axis: The dimension.
 
         Raises:

@@ -124,7 +124,7 @@ class Structures(Aggregates):
 
         Args:
             id: A variable of integers that identifies particles, at most once in each step.
-            columns: Further variables to read; by default those of the condition.
+            columns: Further variables to read; by default the variables of the condition.
 
         Returns:
             The rows of these particles, sorted by particle and step, which can be drawn.

@@ -372,7 +372,7 @@ def write_table(
 
     Raises:
         UnsupportedError: HDF5 has no type for a column.
-        InvalidInputError: A column contains nulls or decimals that HDF5 cannot store, or columns differ from those of the file.
+        InvalidInputError: A column contains nulls or decimals that HDF5 cannot store, or columns differ from the file's.
         ConflictError: `mode` is `x` and the file exists.
 
     Example:

@@ -130,7 +130,7 @@ impl ChunkTree<'_> {
         if node.children.len() <= self.max_children {
             return Ok(None);
         }
-        // Chunks usually come in order: then full nodes stay behind.
+        // Chunks usually come in order: then full nodes do not change again.
         let is_appended = node.right.is_none();
         let kept = if is_appended { self.max_children } else { self.max_children.div_ceil(2) };
         let children = node.children.split_off(kept);

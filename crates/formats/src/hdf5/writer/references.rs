@@ -109,7 +109,7 @@ pub fn replace_references(elements: &mut Elements, each: &mut EachReference<'_>)
 }
 
 /// Replaces the references in `elements` by the numbers of their targets, from 1 on, and returns these; null references are 0. `targets`
-/// gives those of some references of one kind and size.
+/// returns the targets of some references of one kind and size.
 ///
 /// # Errors
 /// As [`check_references`] and [`each_nested_reference`]; errors of `targets`.

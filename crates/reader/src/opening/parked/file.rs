@@ -14,8 +14,8 @@ use super::state::Parked;
 use super::storage::ParkedStorage;
 use crate::Session;
 
-/// The file at `path` as one that may be parked, which it is at once; `opened` itself if it cannot be: its bytes are not those of one local file, or were
-/// changed only just before, so that another version of it would not be known.
+/// The file at `path` as one that may be parked, which it is at once; `opened` itself if it cannot be, because its bytes do not come from one local file, or
+/// were changed so recently that another version would not be noticed.
 pub(crate) fn parkable(session: &Session, path: &Arc<Path>, local: &Arc<LocalFile>, opened: Arc<dyn ArrayFile>) -> Arc<dyn ArrayFile> {
     let is_all = Arc::as_ptr(opened.storage()).cast::<()>() == Arc::as_ptr(local).cast::<()>();
     let is_fit = is_all && opened.is_stored() && opened.targets().is_empty();

@@ -94,7 +94,7 @@ impl<'a> Spread<'a> {
     }
 }
 
-/// Fills the rows of `out` along the first of the dimensions, which are its positions from `first` on, from those of `values`, which
+/// Fills the rows of `out` along the first of the dimensions, which are its positions from `first` on, from the rows of `values`, which
 /// are the positions `slab` of the selection. Rows from other positions are left alone.
 fn rows(values: &[u8], out: &mut [u8], dimensions: &[Dimension<'_>], run: usize, (first, slab): (usize, Range<usize>)) -> Option<()> {
     let (dimension, deeper) = dimensions.split_first()?;

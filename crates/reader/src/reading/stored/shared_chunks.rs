@@ -40,7 +40,7 @@ impl<'a> SharedChunks<'a> {
         }
         let Some(cache) = file.small_read_chunks() else { return of_scan };
         let shared = Self::OfSession(cache);
-        // Nobody may need chunks again that are read whole, but they may have been kept before.
+        // Chunks that are read whole may not be needed again, but an earlier read may have kept them.
         let clipped = |chunk: &ChunkLocation| {
             let extents = chunk.region.start.iter().zip(description.chunk_grid.dimensions());
             extents.map(|(start, (extent, chunk))| extent.saturating_sub(*start).min(chunk)).fold(1, u64::saturating_mul)

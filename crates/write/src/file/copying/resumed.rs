@@ -33,7 +33,7 @@ impl FileWriter {
         self.allocator.resume(position);
     }
 
-    /// Brings all values that are in the file to the disk. Later ones go behind the place that is returned.
+    /// Syncs all values that are in the file to the disk. Later ones follow the place that is returned.
     pub(crate) fn sync_values(&mut self) -> Result<Position> {
         self.allocator.sync_values()
     }
