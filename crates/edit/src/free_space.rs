@@ -285,7 +285,7 @@ mod tests {
         file.resize(file.len() + 600_000, 9);
         assert_eq!(found(&file, end + 1_200_000), None);
         file.truncate(size(end));
-        // The same bytes at another place are no list.
+        // The same bytes at another place are not a list.
         file.insert(4000, 1);
         assert_eq!(found(&file, end + 1), None);
         file.remove(4000);

@@ -324,7 +324,7 @@ impl FillTime {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Requested {
-    /// The chunk shape; `None` is no chunks.
+    /// The chunk shape; `None` without chunks.
     pub chunk_shape: Option<Vec<u64>>,
     /// The filters, in order of application.
     pub filters: Vec<FilterDescription>,

@@ -144,7 +144,7 @@ pub trait Storage: Send + Sync {
     fn is_unchanged(&self) -> bool {
         false
     }
-    /// Whether bytes were surely written since it was opened, so that what does not fit together is no damage.
+    /// Whether bytes were certainly written since it was opened, so that contradictions are not damage.
     fn has_changed(&self) -> bool {
         false
     }

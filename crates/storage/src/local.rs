@@ -325,7 +325,7 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
         let metadata = file.metadata()?;
         let was_settled = metadata.modified().is_ok_and(|modified| begun.duration_since(modified).is_ok_and(|since| since > TICK));
         let stamp = LocalStamp::of(&metadata);
-        // A file of which the system tells no time, or that is not a regular file, is read as it is.
+        // A file without a modification time, or that is not a regular file, is read as it is.
         if was_settled || stamp.is_none() || before == stamp || !metadata.is_file() {
             let is_settled = was_settled && metadata.is_file();
             return Ok(Head { bytes, metadata: Some(metadata), is_settled });
@@ -338,7 +338,7 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
 /// File systems end a short read at a multiple of this number of bytes, unless it reaches the end of the file.
 const BLOCK_BYTES: usize = 4 << 10;
 
-/// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are no multiple
+/// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are not a multiple
 /// of a block mean the end of the file: asking for more would cost each small file another call.
 fn read_head(file: &File, head: &mut [u8]) -> std::io::Result<usize> {
     let mut there = 0;

@@ -66,7 +66,7 @@ pub struct RestartStream {
     pub length: u64,
     /// Bytes of its output.
     pub output_bytes: u64,
-    /// The points, of which there are at least two.
+    /// The points, at least two.
     pub points: Vec<RestartPoint>,
 }
 

@@ -35,7 +35,7 @@ enum Element {
     Frame,
     Sparse,
     Array(Vec<u64>),
-    /// Why it is none of these.
+    /// Why it is not one of these.
     Other(String),
 }
 

@@ -16,7 +16,7 @@ use super::roles::grid_mapping_of;
 use crate::grid::variables::Variable;
 use crate::look::values;
 
-/// `cell_methods` and `grid_mapping`. What does not parse is no metadata: `validate` says so.
+/// `cell_methods` and `grid_mapping`. Attributes that do not parse are ignored: `validate` reports them.
 pub(crate) fn metadata(group: &Group, variable: &Variable) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     if let Some(Ok(methods)) = text(variable, "cell_methods").map(|text| cell_methods::parse(&text)) {

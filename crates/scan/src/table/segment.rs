@@ -118,7 +118,7 @@ pub struct Segment {
     pub named: bool,
     /// Members of the group that are not columns.
     pub omitted: Vec<Omitted>,
-    /// A condition that makes elements rows, such as that they are no padding.
+    /// A condition that makes elements rows, such as that they are not padding.
     pub condition: Option<Predicate>,
     /// The order of its columns' names: of these columns, so a change of them begins with the default.
     pub column_order: ColumnOrder,

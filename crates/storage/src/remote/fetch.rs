@@ -93,7 +93,7 @@ impl Fetch {
         Self::begin_pieces(object, merged(ranges, gaps, max_bytes), ranges, None, cancellation)
     }
 
-    /// Begins to fetch `pieces`, of which `ranges` will be read.
+    /// Begins to fetch `pieces`; `ranges` of them will be read.
     pub fn begin_pieces(
         object: &Arc<Object>,
         pieces: Vec<Range<u64>>,

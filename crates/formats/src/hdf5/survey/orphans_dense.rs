@@ -143,7 +143,7 @@ impl Blocks<'_> {
         places.extend(self.owned.get(&heap).into_iter().flatten().filter_map(|address| Some((*address, block_bytes(self.source, *address)?))));
         for (address, length) in places {
             let Ok(bytes) = self.source.read(address, length) else { continue };
-            // What is no message must not spend the budget of the file.
+            // Bytes that are not a message must not spend the budget of the file.
             let source = self.source.with_own_budget();
             let mut at = 5 + usize::from(source.offset_size) + OFFSET_BYTES[0];
             while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {

@@ -72,7 +72,7 @@ pub(super) fn candidates(source: &Source, ranges: &[(u64, u64)], old_headers: bo
 /// What begins with these five bytes.
 fn signature(window: &[u8]) -> Option<StructureKind> {
     let (head, version) = window.split_first_chunk::<4>()?;
-    // Most bytes are no capital letter.
+    // Most bytes are not a capital letter.
     if !head.first()?.is_ascii_uppercase() {
         return None;
     }

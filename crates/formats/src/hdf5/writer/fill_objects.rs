@@ -36,7 +36,7 @@ impl FillObjects {
     /// from the budget of `heap`.
     ///
     /// # Errors
-    /// `InvalidInput` or `Corrupt` for a fill value that is no such element, or whose objects are not in `heap`.
+    /// `InvalidInput` or `Corrupt` for a fill value that is not such an element, or whose objects are not in `heap`.
     pub fn of(datatype: &Datatype, fill: &[u8], heap: &HeapObjects) -> Result<Option<Self>> {
         let mut parts = Vec::new();
         find_parts(datatype, fill, 0, heap, &mut parts)?;

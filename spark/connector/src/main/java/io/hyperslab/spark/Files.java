@@ -309,7 +309,7 @@ final class Files {
           @Override
           public FileVisitResult visitFileFailed(Path member, IOException error)
               throws IOException {
-            // A file that is renamed or removed meanwhile is none of the folder.
+            // A file that is renamed or removed meanwhile does not belong to the folder.
             if (error instanceof NoSuchFileException && !member.equals(folder)) {
               return FileVisitResult.CONTINUE;
             }
