@@ -24,7 +24,7 @@ from .dimensions import is_placeholder
 from .matching import Joined, Series
 from .times import recounted
 
-#: Maximum length of a dataset that is copied if it is the same in all files; for longer ones, the first file's is shown.
+#: Maximum bytes of a dataset that is copied if it is the same in all files; for longer ones, the first file's is shown.
 _COPIED_BYTES = 1 << 20
 #: What the netCDF library calls a dimension without a variable; the number is its length.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
