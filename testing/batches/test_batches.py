@@ -202,7 +202,7 @@ def test_an_exact_order_is_uniform(file: hs.File) -> None:
 
 @pytest.mark.parametrize(("batch_size", "block_rows", "mix_blocks"), [(16, 8, 4), (32, 16, 8), (8, 32, 2)])
 def test_the_quality_of_a_block_shuffle_is_as_stated(tmp_path: pathlib.Path, batch_size: int, block_rows: int, mix_blocks: int) -> None:
-    """The worst case: all rows of a block are equal. The variance of the means of batches is compared with that of exact order."""
+    """The worst case: all rows of a block are equal. Compares the variance of the means of batches with the variance in exact order."""
     rows = 1024
     values = np.repeat(np.random.default_rng(1).normal(0, 1, rows // block_rows), block_rows)
     with h5py.File(tmp_path / "a.h5", "w") as f:

@@ -34,7 +34,7 @@ NOT_RUN = ("hyperslab tune ", "hyperslab view ", "hyperslab serve ", "hyperslab 
 
 @pytest.fixture(scope="module", autouse=True)
 def served(command_server: CommandServer) -> None:
-    """All calls go to the command server, but that of `test_the_list_of_commands_is_not_cut`."""
+    """All calls go to the command server, except in `test_the_list_of_commands_is_not_cut`."""
     global COMMAND
     COMMAND = command_server.folder / "hyperslab"
 

@@ -1,4 +1,4 @@
-"""Data models on the real files of packages.toml: what each model reads, beside the library of its format. Prints a table.
+"""Data models on the real files of packages.toml: what each model reads, compared with the library of its format. Prints a table.
 
 `models.py [FOLDER …]` takes folders; by default all packages that are in the cache (`make conformance` fetches them). Each file is read in a
 process of its own. A file counts once for each model that recognizes it. Exits with 1 if anything is different, or neither read nor refused by

@@ -167,7 +167,7 @@ def unpack_archive(archive: pathlib.Path, target: pathlib.Path) -> None:
 
 
 def unpack_inner(root: pathlib.Path) -> None:
-    """Compressed files and archives inside of the package, beside themselves."""
+    """Unpacks compressed files and archives inside the package next to them."""
     openers = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     for path in sorted(root.rglob("*")):
         if path.is_symlink() or not path.is_file() or path.stat().st_size > COMPANION_BYTES:
@@ -188,7 +188,7 @@ def unpack_inner(root: pathlib.Path) -> None:
 
 
 def unpack(package: Package) -> pathlib.Path:
-    """The folder with the package's HDF5 and netCDF files, and what lies beside them (external links, raw data)."""
+    """The folder with the package's HDF5 and netCDF files, and the files next to them (external links, raw data)."""
     done = CACHE / "files" / package.folder
     if done.exists():
         return done

@@ -11,7 +11,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 
-#: Of superblock version 0: the byte of the flags, the mark in it, the field with the end of the file, and its length.
+#: Superblock version 0: offset of the flags, the mark in them, offset of the end-of-file field, and length in bytes.
 FLAGS, MARK, END_FIELD, LENGTH = 20, 0x80, 40, 56
 OVERWRITTEN = b"\xee" * 64
 
@@ -51,7 +51,7 @@ def test_a_forged_journal_changes_no_file_that_no_edit_interrupted(tmp_path: pat
     path = make(tmp_path)
     before = path.read_bytes()
     found = before[:LENGTH]
-    # Each byte of the superblock is that of one of the two images.
+    # Each byte of the superblock comes from one of the two images.
     for old, new in ((changed(found, END_FIELD, 1), changed(found, END_FIELD + 1, 1)), (found, found), (changed(found, FLAGS, MARK), found)):
         path.write_bytes(before + forge(old, new, len(before)))
         with hs.open(path, "r+") as f:

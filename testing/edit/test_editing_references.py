@@ -102,7 +102,7 @@ def test_references_in_records_and_sequences(path: pathlib.Path) -> None:
 
 
 def test_references_of_hdf5_1_12(tmp_path: pathlib.Path) -> None:
-    """h5py has no dtype for them; test_write_references.py compares those of new files with what the HDF5 library tells."""
+    """h5py has no dtype for them; test_write_references.py compares references in new files with what the HDF5 library returns."""
     path = tmp_path / "a.h5"
     with hs.create(path) as f:
         x = f.create_dataset("g/x", data=VALUES)

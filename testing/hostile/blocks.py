@@ -43,7 +43,7 @@ class Image:
 
     def __init__(self) -> None:
         self.data = bytearray(96)
-        #: Of the superblock.
+        #: Address of the superblock extension.
         self.extension = UNDEFINED
 
     def put(self, block: bytes) -> int:

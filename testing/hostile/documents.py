@@ -1,4 +1,4 @@
-"""What comes beside data, put together from real parts with right checksums: index sidecars, index tasks and fragments, write
+"""What accompanies data, put together from real parts with right checksums: index sidecars, index tasks and fragments, write
 plans and fragments, splits, containers of subfiles, chunk references, journals of edits. Each is made by the package once; a number then changes its structure: extreme
 counts and places, one part many times, names that lead elsewhere, parts that are missing or of another kind, deep nesting.
 
@@ -226,7 +226,7 @@ class Originals:
         place.write_bytes(compact(changes.change({"version": 1, "templates": templates, "refs": refs})))
 
     def forge_journal(self, rng: random.Random, path: pathlib.Path) -> None:
-        """A journal at the end of the file, with right checksums, whose superblocks are much like that of the file."""
+        """A journal at the end of the file, with right checksums, whose superblocks are much like the file's."""
         data = path.read_bytes()
 
         def image() -> bytes:

@@ -111,7 +111,7 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "keras": keras.model,
     "photon_hdf5": photon.write,
 }
-#: What a hostile number looks like: the limits of types, and one beside what is right.
+#: Hostile numbers: the limits of types, and a value off by one.
 NUMBERS = (0, -1, 1, 2, 3, 7, 255, 2**31 - 1, 2**31, -(2**31), 2**62, 2**63 - 1)
 TEXTS = (b"", b"csr_matrix", b"categorical", b"\xff\xfe", b"days since yesterday", b"node face edge", b"a" * 300, b"%T", b"cell", b"struct", b"double", b"char")
 

@@ -29,11 +29,11 @@ from oracle import Oracle
 from reading import Reading, read_everything
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-#: Real files that are small enough.
+#: Maximum length of a real file in bytes.
 MOST_EXAMPLE_BYTES = 200_000
-#: Of the files that `make conformance` has gathered, how many, and how long one may be.
+#: How many of the files gathered by `make conformance` are used, and the maximum length of one in bytes.
 GATHERED, MOST_GATHERED_BYTES = 200, 24_000
-#: Share of the files whose checksums are made right after the damage, and rounds of that.
+#: Fraction of the files whose checksums are corrected after the damage, and the number of rounds.
 MENDED, ROUNDS = 0.7, 12
 
 
@@ -121,7 +121,7 @@ def run(options: argparse.Namespace, scratch: pathlib.Path) -> int:
         signal.signal(sign, lambda sign, _: stopped.append(sign))
     while not stopped and number < options.first + options.count and time.monotonic() - begin < options.seconds:
         path = scratch / f"{number}.h5"
-        # A crash or hang ends the process: the numbers beside it say with which file.
+        # A crash or hang ends the process: the numbers that were printed identify the file.
         (options.keep / "last").write_text(f"{number}\n")
         faulthandler.dump_traceback_later(options.patience, exit=True)
         name, reading, seconds = "?", Reading(), 0.0

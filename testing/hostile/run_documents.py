@@ -1,7 +1,7 @@
 """Reads the documents of `documents.py`, each in a process of its own with 1 GiB of address space and 5 seconds of processor time.
 
 A document may end in values or in an `hs.Error` that is no `InternalError`. Nothing but the files of the write or index that
-it is about may change: files beside them are looked at afterwards.
+it is about may change: files next to them are checked afterwards.
 """
 
 from __future__ import annotations

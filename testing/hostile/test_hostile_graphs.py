@@ -78,7 +78,7 @@ def nodes_with_many_parents(kind: int, depth: int = 12) -> Maker:
             records = count
         tree = image.put(shape.header(at, records, b.UNDEFINED))
         if kind == 5:
-            # A heap whose IDs have 7 bytes, as those of links.
+            # A heap whose IDs have 7 bytes, as for links.
             return image.put(b.header_v2([b.link_info(b.fractal_heap(image, link, id_bytes=7), tree)]))
         heap = b.fractal_heap(image, b"", huge_tree=tree)
         named = b"\x10" + struct.pack("<Q", 7)[:7] + struct.pack("<BII", 0, 0, 0)
@@ -250,7 +250,7 @@ def classic(dimensions: int, variables: int) -> bytes:
 
 
 def records_beyond_64_bits() -> bytes:
-    """A netCDF classic file with a variable whose four dimensions are that of the records, of which there are 2 to the 31."""
+    """A netCDF classic file with a variable that has the record dimension four times; there are 2 to the 31 records."""
     dimension = struct.pack(">I", 1) + b"r\0\0\0" + bytes(4)
     header = b"CDF\1" + struct.pack(">I", (1 << 31) - 1) + struct.pack(">II", 0x0A, 1) + dimension + bytes(8)
     variable = struct.pack(">I", 1) + b"v\0\0\0" + struct.pack(">IIIII", 4, 0, 0, 0, 0) + bytes(8) + struct.pack(">III", 1, 1, 0)

@@ -48,7 +48,7 @@ def judged_by_h5py(path: pathlib.Path) -> str | None:
 
 
 class Opening(Reading):
-    """Opens, lists and shows a file, whose values may take longer to read than those of generated ones."""
+    """Opens, lists and shows a file, whose values may take longer to read than in generated files."""
 
     def reads(self, file: hs.File) -> None:
         pass

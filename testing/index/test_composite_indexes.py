@@ -111,7 +111,7 @@ def test_boxes_leave_the_rows_of_numpy(tmp_path: pathlib.Path, layout: str) -> N
     check(path, wanted)
     text = hs.query(path, "/", next(iter(wanted))).explain()
     assert "index C on x, y, z: 3 of 3 blocks left" in text and "counts: count in the index" in text
-    # Beside indexes of each.
+    # In addition to an index of each column.
     hs.index(path, ["/x", "/u", "/row"])
     check(path, wanted)
     text = hs.query(path, "/", "x < 0.3 and y < 0.3 and u > 9223372036854775808").explain()
@@ -359,7 +359,7 @@ def test_other_places(tmp_path: pathlib.Path, place: str) -> None:
     check_plain(path, values, **asked)
     assert used(path, **asked) and hs.indexes.verify(path, **asked) == [] and hs.indexes.status(path, **asked) == []
     assert (tmp_path / "p.h5.hsidx").exists() == (place == "none")
-    # A second index beside it, and a refresh of both.
+    # A second index in addition, and a refresh of both.
     hs.index(path, [("/y", "/u")], **options)
     check_plain(path, values, **asked)
     assert "index C on y, u" in hs.query(path, "/", "y < 0 and u < 5", **asked).explain()

@@ -1,4 +1,4 @@
-"""Chunk indexes that are objects beside the files that they are of: one round trip for whoever opens one, and none that is of another version."""
+"""Chunk indexes that are objects next to their files: opening takes one round trip, and an index of another version is not used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sample(tmp_path_factory):
 
 @pytest.fixture
 def remote(server, sample):
-    # Bytes: equal ones have equal entity tags, as those of S3.
+    # Bytes: equal ones have equal entity tags, as in S3.
     server.put("bucket/run/x.h5", sample.read_bytes())
     return "s3://bucket/run/x.h5", server.s3_options()
 

@@ -297,7 +297,7 @@ def test_a_file_that_has_no_room_for_its_index_is_as_it_was(run: pathlib.Path, r
     done = subprocess.run([sys.executable, "-c", FULL, str(run), str(room)], capture_output=True, text=True)
     assert done.stdout == "Io\n", done
     assert run.read_bytes() == before and run.stat().st_mtime_ns == stamp.st_mtime_ns
-    # It stays beside the file, and is of use there.
+    # It stays next to the file, and is used there.
     q = hs.query(run, "/", "y > 3")
     assert q.count() == (columns()["y"] > 3).sum() and "index X on y" in q.explain()
     hs.index(run, "/y", embedded=True)

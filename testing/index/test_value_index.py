@@ -1,4 +1,4 @@
-"""Value indexes beside numpy: every answer with an index is the answer without one."""
+"""Value indexes compared with numpy: every answer with an index is the answer without one."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def write(path: pathlib.Path, made: list[str], kind: str = "variable", **layout:
 
 
 def rows(path: pathlib.Path, where: str) -> list[int]:
-    """The matching rows by a table, which are those of its count and of a query."""
+    """The matching rows by a table, which agree with its count and with a query."""
     table = hs.open(path).table("/", where=where, columns=["row"])
     found: list[int] = table.to_arrow()["row"].to_pylist()
     query = hs.query(path, "/", where)

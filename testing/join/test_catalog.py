@@ -72,7 +72,7 @@ def test_rows_are_arrays(years: pathlib.Path, tmp_path: pathlib.Path) -> None:
 
 
 def test_bounds_that_tables_do_not_show_are_none(tmp_path: pathlib.Path) -> None:
-    """Spark skips files by bounds, so they have to be those of the columns."""
+    """Spark skips files by bounds, so they must be the bounds of the columns."""
     with netCDF4.Dataset(tmp_path / "a.nc", "w") as f:
         for name, values, attributes in [
             ("packed", np.arange(4, dtype="i2"), {"scale_factor": 0.5}),

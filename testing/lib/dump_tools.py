@@ -1,4 +1,4 @@
-"""h5dump, ncdump and others: those of the PATH, else those that `make dump-tools` has unpacked from Debian's packages."""
+"""h5dump, ncdump and others: from the PATH, else the tools that `make dump-tools` has unpacked from Debian's packages."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pathlib
 
 import h5py
 
-#: Of the kinds that are the user's own (64 to 255).
+#: A user-defined link class (64 to 255).
 USER_LINK_CLASS = 197
 
 

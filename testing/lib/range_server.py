@@ -58,7 +58,7 @@ class Server:
         self.most_at_once = 0
         self._at_once = 0
         self._lock = threading.Lock()
-        #: Held while an object changes, so that of two conditional puts one succeeds.
+        #: Held while an object changes, so that only one of two conditional puts succeeds.
         self.changing = threading.Lock()
         self._etags: dict[tuple[str, int], str] = {}
         handler = type("Handler", (_Handler,), {"server_": self})

@@ -230,7 +230,7 @@ def test_nodes_of_groups_with_the_same_names_are_not_mixed_up(tmp_path: pathlib.
         for run in range(4):
             for name in ("a", "b"):
                 f[f"run{run}/{name}"] = np.full(5, 10 * run)
-    # The first of each is that of the root group.
+    # The first of each belongs to the root group.
     for at in places(path, b"TREE")[2:]:
         zeroed(path, at, 16)
     for at in places(path, b"HEAP")[3:]:

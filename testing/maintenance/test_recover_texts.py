@@ -53,5 +53,5 @@ def test_each_value_that_is_not_right_is_counted(tmp_path: pathlib.Path, chunked
                 assert wrong <= about.lost_heap_values + lost + (name == "lists"), (block, name, wrong, about.lost_heap_values, lost)
                 assert about.certainty != "certain" or wrong == 0
                 saved += len(expected) - wrong
-    # Of a lost block, its own values are lost, and those behind it in its collection.
+    # A lost block loses its own values and the values after it in its collection.
     assert saved > 0.9 * len(heaps) * sum(map(len, values.values())) * 0.9

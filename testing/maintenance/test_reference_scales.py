@@ -1,4 +1,4 @@
-"""Datasets of references beside dimension scales: those that have scales, and those that are scales, in repacked, recovered and merged files."""
+"""Datasets of references that have dimension scales, or are dimension scales, in repacked, recovered and merged files."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def test_conditions_read_only_the_boxes_that_they_touch(tmp_path: pathlib.Path, 
         got = table.to_arrow()["p"].to_pylist()
         read = hs.counters().since(before)
         assert got == everything.p[mask].tolist(), condition
-        # Of components that are compressed whole chunks are read: here those of the boxes.
+        # Compressed components are read in whole chunks: here the chunks of the boxes.
         assert f"{boxes} of {64 if 'level = 1' not in condition else 8} boxes" in table.explain(), table.explain()
         metadata = 64 * 1024
         if storage:

@@ -183,7 +183,7 @@ def test_models_are_the_same_through_links(tmp_path: pathlib.Path, make: Callabl
     same = refused = asked = 0
     unnamed, path = [], tmp_path / "master.h5"
     for variant in VARIANTS:
-        # References lead to objects of their own file: where only a part of the objects is elsewhere, those of a copy dangle.
+        # References lead to objects of their own file: if only a part of the objects is elsewhere, references in a copy dangle.
         if (make in OF_REFERENCES and variant not in WHOLE) or not linked(path, whole, variant):
             continue
         with hs.open(whole) as direct, hs.open(path) as through, warnings.catch_warnings():

@@ -128,7 +128,7 @@ def test_an_index_is_used_when_all_are_believed_or_after_it_was_compared(tmp_pat
     assert pruned(view, "x > 60")
     shown = view.table("t", "x > 60").explain()
     assert re.search(r"index K on x: \d+ of 40 blocks left", shown) and "check_indexes" not in shown
-    # So does SQL over this open file. DuckDB pushes comparisons of integers down, those of floats it makes itself.
+    # So does SQL over this open file. DuckDB pushes down comparisons of integers, and evaluates comparisons of floats itself.
     before = hs.counters().index_blocks_pruned
     assert hs.sql('select count(*) from "t" where x > 60', view.file).fetchall()[0][0] == int((data["x"] > 60).sum())
     assert hs.counters().index_blocks_pruned > before

@@ -75,7 +75,7 @@ def test_one_process_writes_a_plain_file(tmp_path: pathlib.Path) -> None:
 
 
 def as_h5hut(path: pathlib.Path, place: str, name: str) -> bytes:
-    """A text attribute as a program in C sees it that reads with the calls of H5hut: the type of the file is that of the buffer."""
+    """A text attribute as a program in C sees it that reads with the calls of H5hut: the buffer has the type of the file."""
     with h5py.File(path) as f:
         attribute = f[place].attrs.get_id(name)
         buffer = ctypes.create_string_buffer(b"?" * 256)

@@ -206,7 +206,7 @@ def test_a_table_has_nulls_where_netcdf4_masks(tmp_path: pathlib.Path, model: st
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("kind", ["i1", "i2", "i4"])
 def test_signed_integers_that_are_meant_unsigned(tmp_path: pathlib.Path, model: str, kind: str) -> None:
-    """`_Unsigned`, as the classic model says unsigned numbers, with constants beside it of the signed type."""
+    """`_Unsigned`, as the classic model says unsigned numbers, with constants of the signed type."""
     path = tmp_path / "a.nc"
     values = np.array([0, 1, -1, -2, 100, np.iinfo(kind).min, np.iinfo(kind).max], kind)
     with netCDF4.Dataset(path, "w", format=model) as f:

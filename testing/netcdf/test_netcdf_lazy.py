@@ -89,7 +89,7 @@ def growing(path: pathlib.Path) -> None:
         group.createDimension("time", None)
         group.createVariable("longest", "i4", ("without_variable",))[:] = np.arange(9)
         group.createVariable("own", "i4", ("time", "x"))[:4] = 3
-        # Of the same name as a dimension, but not its coordinates.
+        # It has the name of a dimension, but is not its coordinate variable.
         f.createVariable("x", "f4", ("time", "x"))[:2] = 8
 
 

@@ -387,7 +387,7 @@ PARTS = {"year": "year", "quarter": None, "month": "month", "day": "day", "hour"
 
 
 @pytest.mark.parametrize("part", PARTS)
-# Dates of the Julian calendar become those of the Gregorian one on the same day.
+# Dates of the Julian calendar become dates of the Gregorian one on the same day.
 @pytest.mark.parametrize("calendar", [calendar for calendar in CALENDARS if calendar != "julian"])
 def test_parts_of_times_are_cftimes(tmp_path: pathlib.Path, calendar: str, part: str) -> None:
     """Also before 1970 and with fractions of seconds; the column and the coordinate are tested on different ways."""

@@ -210,7 +210,7 @@ def test_profiles_of_instances_are_ragged_in_both_ways(tmp_path: pathlib.Path, f
     for name in table.column_names:
         assert found[name].tolist() == wanted[name].tolist(), name
     with netCDF4.Dataset(path) as f:
-        # The name of a column is not that of a dimension.
+        # The name of a column is not the name of a dimension.
         dimension = {"station": "station_instance", "track": "trajectory"}[instance]
         assert f[f"{dimension}_index"].dimensions == ("profile",) and f[f"{dimension}_index"].instance_dimension == dimension
         assert f["row_size"].sample_dimension == "obs" and f["cast"].cf_role == "profile_id"

@@ -1,4 +1,4 @@
-"""Variables that grow as they are assigned to, beside netCDF4-python doing the same."""
+"""Variables that grow as they are assigned to, compared with netCDF4-python doing the same."""
 
 from __future__ import annotations
 

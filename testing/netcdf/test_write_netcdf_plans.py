@@ -1,4 +1,4 @@
-"""Many writers of one netCDF-4 file: the master, after more commits, and fused, beside what netCDF4-python writes alone."""
+"""Many writers of one netCDF-4 file: the master, after more commits, and fused, compared with what netCDF4-python writes alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The types, groups and names of netCDF-4, beside files that netCDF4-python has written with the same calls."""
+"""The types, groups and names of netCDF-4, compared with files that netCDF4-python has written with the same calls."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def groups(path: pathlib.Path) -> None:
         b.create_dimension("ens", None)
         v = b.create_variable("deep", ["time", "ens", "x", "only"], data=np.arange(48.0).reshape(2, 2, 3, 4))
         v.setncattr("units", "K")
-        # Of the name of dimensions above or here, and no coordinates of these.
+        # They have the names of dimensions of this group or a group above, but are not their coordinate variables.
         b.create_variable("x", ["only"], data=[1, 2, 3, 4])
         f.create_variable("time", [], data=5)
         a.create_variable("only", ["x"], data=[7, 8, 9])

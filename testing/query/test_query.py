@@ -19,7 +19,7 @@ import pytest
 
 @pytest.fixture
 def run(tmp_path: pathlib.Path) -> pathlib.Path:
-    """Two files of a simulation with three steps each, and a mesh beside the steps."""
+    """Two files of a simulation with three steps each, and a mesh next to the steps."""
     random = np.random.default_rng(5)
     for number in (1, 2):
         with h5py.File(tmp_path / f"run{number}.h5", "w") as f:

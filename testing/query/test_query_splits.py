@@ -1,4 +1,4 @@
-"""Splits of queries: however a query is cut, and whoever reads the parts, the rows are those of `table`."""
+"""Splits of queries: however a query is split, and whichever process reads the parts, the rows are the same as in `table`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXAMPLE = pathlib.Path(__file__).parents[2] / "examples/data/atlantic_profiles.n
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Two files of a simulation with three steps each, and a mesh beside the steps."""
+    """Two files of a simulation with three steps each, and a mesh next to the steps."""
     folder = tmp_path_factory.mktemp("run")
     random = np.random.default_rng(5)
     for number in (1, 2):

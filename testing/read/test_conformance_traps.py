@@ -267,7 +267,7 @@ def test_a_user_defined_link_is_refused_by_name(tmp_path: pathlib.Path, libver: 
 
 @pytest.mark.parametrize("count", [3, 100])
 def test_links_and_attributes_in_the_order_of_their_creation(tmp_path: pathlib.Path, count: int) -> None:
-    """The order is kept beside the names, in few and in many."""
+    """The order is kept in addition to the names, for few and for many."""
     path = tmp_path / "a.h5"
     with h5py.File(path, "w", track_order=True, libver="latest") as f:
         d = f.create_dataset("d", data=np.arange(3), track_order=True)

@@ -21,7 +21,7 @@ def values(kind: str) -> np.ndarray:
     if dtype.kind != "f":
         low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         around = [sign * 2**power + step for power in range(64) for step in (-1, 0, 1) for sign in (1, -1)]
-        # Halfway between two floats, and beside that.
+        # Halfway between two floats, and next to that.
         around += [
             (1 << bit) + (odd << (bit - kept + 1)) + (1 << (bit - kept)) + step
             for kept in (11, 24, 53)

@@ -202,7 +202,7 @@ def test_random_lists_compare_exactly(data: st.DataObject) -> None:
     arrays = {"x": values}
     assert hs.query(arrays, "/", "x in c", variables={"c": constants}).positions().tolist() == wanted
     if constants:
-        # As text, a float beside an integer column is exactly what is written, which is not what its shortest digits stand for.
+        # As text, a float compared with an integer column is exactly what is written, which is not what its shortest digits stand for.
         text = ", ".join(str(int(c)) if float(c).is_integer() else repr(c) for c in constants)
         assert hs.query(arrays, "/", f"x in ({text})").positions().tolist() == wanted
 
@@ -259,7 +259,7 @@ def test_arrays_as_constants_go_where_the_question_goes(tmp_path: pathlib.Path) 
     ):
         assert np.array_equal(hs.query(path, "/", "id in wanted_ids", variables={"wanted_ids": constants}).positions(), expected)
     assert np.array_equal(q.values("e"), e[expected])
-    # Other conditions, steps and names beside it.
+    # Other conditions, steps and names in addition.
     both = q.where("e < 0.5").where("id in few", variables={"few": expected[:0]})
     assert both.count() == 0
     assert q.where("id in wanted_ids and e < 0.5").count() == (e[expected] < 0.5).sum()

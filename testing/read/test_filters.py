@@ -470,7 +470,7 @@ def test_zfp(tmp_path: pathlib.Path, shape: tuple[int, ...], chunks: tuple[int, 
             create(file, f"{dtype} {kind}", numbers(dtype, shape, kind), chunks, plugin(ZFP_MODES[mode]))
         extremes = np.array([0, -0.0, 1e-300, 1e300, 5e-324, -1.5, 3e38, 1e-40, np.pi] * 1000)[: int(np.prod(shape))]
         for dtype in ("<f4", "<f8"):
-            # Of a width that is all that the reference's filter gets to see.
+            # The reference's filter sees only the values of this width.
             with np.errstate(over="ignore"):
                 create(file, f"{dtype} extremes", extremes.reshape(shape).astype(dtype), chunks, plugin(ZFP_MODES[mode]))
     assert assert_equal(path) == 26

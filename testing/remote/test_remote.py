@@ -1,4 +1,4 @@
-"""Files of object stores and web servers, read through servers on loopback, beside the same files read locally and by h5py."""
+"""Files of object stores and web servers, read through servers on loopback, compared with the same files read locally and by h5py."""
 
 from __future__ import annotations
 

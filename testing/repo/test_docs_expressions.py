@@ -81,6 +81,6 @@ def test_the_expressions_of_a_page_name_what_exists(page: pathlib.Path) -> None:
 
 
 def test_a_wrong_expression_is_found() -> None:
-    for code in ("hs.models.pandas.nothing(p)", "hs.opn(p)", "hs.File.tabel", "hs.open(p, chunkz=1)", "f.nothing()"):
+    for code in ("hs.models.pandas.nothing(p)", "hs.opn(p)", "hs.File.tables_of", "hs.open(p, chunkz=1)", "f.nothing()"):
         with pytest.raises((AttributeError, ImportError, AssertionError)):
             check(ast.parse(code, mode="eval").body)

@@ -1,4 +1,4 @@
-"""The pages of the reference that are made of the code are those of this code."""
+"""The generated pages of the reference are up to date with the code."""
 
 from __future__ import annotations
 

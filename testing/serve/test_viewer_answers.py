@@ -161,12 +161,12 @@ def test_values_are_those_of_h5grove(everything: pathlib.Path) -> None:
                     for flatten in (False, True):
                         query = {"path": name, "selection": selection, "format": form, "dtype": dtype, "flatten": flatten}
                         expected: bytes | None = None
-                        # Of strings and ragged rows, h5grove's bytes are addresses in its memory.
+                        # h5grove's bytes of strings and ragged rows are addresses in its memory.
                         with contextlib.suppress(Exception):
                             expected = None if form == "bin" and name in OBJECTS else by_h5grove(everything, "data", query)
                         answer = ask(browser, "data", file="all.h5", **query)
                         if expected is None:
-                            # What h5grove cannot say is an error of ours, too, or an answer; never a failure of the server.
+                            # If h5grove fails, Hyperslab may answer or return an error; the server never fails.
                             assert answer.status_code in (200, 413, 422, 501), (query, answer.text)
                             refused += answer.status_code != 200
                             continue

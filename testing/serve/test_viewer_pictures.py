@@ -26,7 +26,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def drawn(path: pathlib.Path, name: str | None = None, index: tuple[int, ...] = (), watch: Watch | None = None) -> Any:
-    """The axes of a picture, whose bytes are those of a PNG of the size that was asked for."""
+    """The axes of a picture, whose bytes are a PNG of the requested size."""
     kept: list[Any] = []
     with hs.open(path) as file, pytest.MonkeyPatch.context() as patch:
         make = pictures.plot.picture

@@ -166,7 +166,7 @@ def test_a_dataset_without_values_is_the_same_error_alone_and_in_its_group(tmp_p
 
 @pytest.fixture
 def climate(tmp_path: pathlib.Path) -> pathlib.Path:
-    """What CMIP files have beside their variable: bounds, a scalar height, two-dimensional coordinates."""
+    """What CMIP files have in addition to their variable: bounds, a scalar height, two-dimensional coordinates."""
     path = tmp_path / "tas.nc"
     with netCDF4.Dataset(path, "w") as f:
         for name, extent in (("time", 3), ("lat", 4), ("lon", 5), ("bnds", 2)):

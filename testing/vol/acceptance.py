@@ -1,4 +1,4 @@
-"""HDF5 1.14.6's own API tests with the connector beside native ones, and why a test is skipped; HDF5's tools on a
+"""HDF5 1.14.6's own API tests with the connector compared with native runs, and why a test is skipped; HDF5's tools on a
 container; a C program on three HDF5 libraries; h5py's own tests.
 
 The libraries are built or downloaded once, outside of the clone.
@@ -33,7 +33,7 @@ IMPOSSIBLE = {"file mount": "mounts are of native files", "dataset filters": "fi
 
 
 def sources() -> pathlib.Path:
-    """The unpacked sources: those of `make conformance` where they are, else Debian's archive."""
+    """The unpacked sources: from `make conformance` if it fetched them, else Debian's archive."""
     for folder in (HOME / f"hdf5-{VERSION}" / "unpacked", HOME / "vol" / "unpacked"):
         found = sorted(folder.glob(f"hdf5-{VERSION}*"))
         if found:

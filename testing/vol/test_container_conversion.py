@@ -116,7 +116,7 @@ def test_an_hdf5_file_again(form: str, native: pathlib.Path, tmp_path: pathlib.P
 
 
 def dimensions_in_another_order(path: pathlib.Path) -> pathlib.Path:
-    """Scales that were attached in another order than that of names, and names that only look like those of other folders."""
+    """Scales that were not attached in the order of their names, and names that only look like names of other folders."""
     with h5py.File(path, "w") as f:
         for name in ("x", "y"):
             f[name] = np.arange(4.0)
@@ -152,7 +152,7 @@ def test_h5diff_finds_no_difference(file: str, form: str, tmp_path: pathlib.Path
 
 @pytest.mark.parametrize("form", FORMS)
 def test_references_next_to_values_of_variable_length(form: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    """HDF5 refuses older references there in a container: they become those of HDF5 1.12."""
+    """HDF5 refuses older references there in a container: they become references of HDF5 1.12."""
     with h5py.File(tmp_path / "native.h5", "w") as f:
         f["a"], f["b"] = np.arange(12.0).reshape(3, 4), [1, 2, 3]
         lists = f.create_dataset("lists", (3,), dtype=h5py.vlen_dtype(h5py.ref_dtype))

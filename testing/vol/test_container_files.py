@@ -1,4 +1,4 @@
-"""Containers that a program wrote through the VOL connector, a folder and one file, beside the native file of the same program."""
+"""Containers that a program wrote through the VOL connector, a folder and one file, compared with the native file of the same program."""
 
 from __future__ import annotations
 

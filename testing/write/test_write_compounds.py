@@ -94,7 +94,7 @@ def test_single_fields_and_subsets_leave_the_others(tmp_path: pathlib.Path, opti
     deep = np.array([row(i) for i in range(10)], dtype=DEEP)
     with hs.create(tmp_path / "ours.h5") as f, h5py.File(tmp_path / "theirs.h5", "w") as g:
         for file in (f, g):
-            # Of a contiguous dataset the library forgets the fill value of fields that a first write of all rows lacks.
+            # In a contiguous dataset, the library forgets the fill value of fields that the first write of all rows omits.
             x = file.create_dataset("x", (10,), PAIR, fillvalue=np.array((5, 0.5 if options else 0), PAIR)[()], **options)
             x["a"] = np.arange(10)
             x["b", 2:5] = [1.5, 2.5, 3.5]

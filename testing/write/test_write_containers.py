@@ -266,7 +266,7 @@ def test_many_small_subfiles_of_a_commit_become_one(tmp_path: pathlib.Path, opti
 
 
 def test_gathered_parts_of_any_kind_are_what_was_written(tmp_path: pathlib.Path) -> None:
-    """Tiles, gaps, columns, any parts, text, and parts far from each other, beside numpy."""
+    """Tiles, gaps, columns, any parts, text, and parts far from each other, compared with numpy."""
     chance = np.random.default_rng(1)
     for case in range(12):
         path = tmp_path / f"{case}.h5"

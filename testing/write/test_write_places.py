@@ -116,7 +116,7 @@ def test_the_mode_of_a_replaced_file_stays(tmp_path: pathlib.Path, write: Callab
         write(path)
     finally:
         os.umask(before)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640  # a new file has that of the umask
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640  # a new file has the mode of the umask
 
 
 def test_while_it_is_written_a_replaced_file_is_not_readable_for_others(tmp_path: pathlib.Path) -> None:
@@ -263,7 +263,7 @@ def test_an_index_of_a_file_that_is_reached_by_a_link(tmp_path: pathlib.Path) ->
         assert used(real) and used(link) and hs.indexes.status(link) == []
         shutil.rmtree(tmp_path / "store" / ("hyperslab.hsidx" if together else "real.h5.hsidx"))
         assert not used(link)
-    hs.index(link, "/x", level="X")  # beside the link, whose folder may be all that one may write to
+    hs.index(link, "/x", level="X")  # next to the link, whose folder may be the only writable one
     assert (tmp_path / "link.h5.hsidx").is_dir() and used(link) and not used(real)
     shutil.rmtree(tmp_path / "link.h5.hsidx")
     hs.index(link, "/x", level="X", embedded=True)

@@ -1,5 +1,5 @@
 """Parallel writing, sentence by sentence of what it promises and no other test shows: sizes beyond 2 GiB, descriptors,
-readers beside writers, fill values in every subfile, references, many datasets of many kinds in one container."""
+readers next to writers, fill values in every subfile, references, many datasets of many kinds in one container."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_more_subfiles_than_files_can_be_open_are_read_verified_and_fused(tmp_pa
 
 
 def test_few_values_across_subfiles_are_read_by_the_thread_that_asks(tmp_path: pathlib.Path) -> None:
-    """Waking another one costs more, and milliseconds beside processes that spin while they wait, as MPI's do."""
+    """Waking another process costs more, and takes milliseconds next to processes that spin while they wait, as MPI's do."""
     plan = hs.WritePlan(tmp_path / "out.h5", writers=8, factor=1, durable=False)
     plan.create_dataset("x", (8 << 20,), "f4")
     fragments = []

@@ -1,4 +1,4 @@
-"""Files are at most twice as large as those of h5py and netCDF4 with the same content, whatever the shape and the way it was written."""
+"""Files are at most twice as large as files of h5py and netCDF4 with the same content, whatever the shape and the way it was written."""
 
 from __future__ import annotations
 

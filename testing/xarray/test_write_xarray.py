@@ -1,4 +1,4 @@
-"""hs.to_netcdf beside `to_netcdf(engine="netcdf4")`: xarray and netCDF4 read the same, and the same is stored."""
+"""hs.to_netcdf compared with `to_netcdf(engine="netcdf4")`: xarray and netCDF4 read the same, and the same is stored."""
 
 from __future__ import annotations
 

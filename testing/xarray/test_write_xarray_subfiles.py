@@ -1,4 +1,4 @@
-"""hs.to_netcdf(subfiles=) beside `to_netcdf(engine="netcdf4")`: xarray, netCDF4 and h5py read the same, and each part is in a file of its own."""
+"""hs.to_netcdf(subfiles=) compared with `to_netcdf(engine="netcdf4")`: xarray, netCDF4 and h5py read the same, and each part has its own file."""
 
 from __future__ import annotations
 

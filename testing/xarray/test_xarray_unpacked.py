@@ -1,4 +1,4 @@
-"""fused_decoding=True beside xarray's own decoding: the same dtypes, attributes, encoding, and values bit by bit."""
+"""fused_decoding=True compared with xarray's own decoding: the same dtypes, attributes, encoding, and values bit by bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark combines with those of other splits. The
+//! Aggregate: counts, minima, maxima and sums of one split, as one row that Spark combines with the rows of other splits. The
 //! core computes them by Spark's rules; this module converts the results to columns of Spark's types.
 
 use std::collections::BTreeMap;

@@ -25,7 +25,7 @@ struct Stored {
 /// names of the request if the file has no object of this path.
 ///
 /// # Errors
-/// `Conflict` names every column that the rows or the file lack, and those of another type, meaning or length.
+/// `Conflict` names every column that the rows or the file lack, or that differs in type, meaning or length.
 pub(crate) fn names_in_file(file: &File, request: &WriteRequest, is_case_sensitive: bool) -> Result<Vec<String>> {
     let given = request.names();
     let written = request.datasets()?;

@@ -27,7 +27,7 @@ pub(crate) fn move_to(source: &Path, target: &Path) -> Result<()> {
     remove(source)
 }
 
-/// Replaces the object `path` of the file at `target`, which may lack it, by that of the container at `source`. Everything else in
+/// Replaces the object `path` of the file at `target`, which may lack it, by the same object of the container at `source`. Everything else in
 /// the file stays, and readers see the file before or after the change. Removes `source`.
 pub(crate) fn move_into(source: &Path, target: &Path, path: &str) -> Result<()> {
     let single = with_suffix(source, ".single");

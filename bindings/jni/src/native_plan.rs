@@ -70,7 +70,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let cancellation = PLANNINGS.find(planning)?;
         let files =
             plan_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
-        // A request for columns is that of a table whose columns are known.
+        // Only a table whose columns are known gets a request for columns.
         if files.done.is_empty() && request.columns.is_none() {
             return Err(no_files_error(&files));
         }

@@ -78,7 +78,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_end<'local>(mut env: JNIEn
 }
 
 /// Opens a serialized split with the session that `options` (JSON) describe, and returns a handle. `aggregates` is a JSON
-/// list; if it is empty, the reader returns rows: all of them, or those of `top` (JSON, `null` for all).
+/// list; if it is empty, the reader returns rows: all of them, or the rows of `top` (JSON, `null` for all).
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
@@ -152,7 +152,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_cancel<'local>(mut env: JN
     });
 }
 
-/// Returns the counters of the reader's session: those of `PooledSession::counters`.
+/// Returns the counters of the reader's session, as `PooledSession::counters`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) -> jlongArray {
     let array = guard(&mut env, |env| {

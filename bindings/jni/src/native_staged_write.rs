@@ -43,7 +43,7 @@ pub extern "system" fn Java_io_hyperslab_NativeStagedWrite_subfolder<'local>(mut
     subfolder.into_raw()
 }
 
-/// Begins an attempt at a task that writes its subfile below the local folder `folder`, and returns a handle as that of `NativeWrite.begin`.
+/// Begins an attempt at a task that writes its subfile below the local folder `folder`, and returns a handle like `NativeWrite.begin`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeStagedWrite_begin<'local>(
     mut env: JNIEnv<'local>,

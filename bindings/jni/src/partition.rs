@@ -58,8 +58,8 @@ fn balanced(weights: &[u64], count: usize) -> Vec<Range<usize>> {
     partitions.into_iter().map(|(_, range)| range).collect()
 }
 
-/// The partitions in an order in which those that follow each other read from different storage targets. `targets` has those of
-/// each split with their bytes.
+/// The partitions in an order in which consecutive ones read from different storage targets. `targets` has the targets of each
+/// split with their bytes.
 pub(crate) fn by_targets(partitions: &[Range<usize>], targets: &[&[(u32, u64)]]) -> Vec<Range<usize>> {
     let summed = partitions.iter().map(|range| {
         let mut sums: Vec<(u32, u64)> = Vec::new();

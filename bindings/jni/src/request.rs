@@ -93,7 +93,7 @@ fn report_profile() {
     }
 }
 
-/// How to handle a file whose columns differ from those of the other files.
+/// How to handle a file whose columns differ from the other files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Nonconforming {
@@ -193,7 +193,7 @@ pub(crate) struct TableRequest {
     pub model: Option<String>,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
-    /// The columns that are text, including those of wildcards; `None` if the columns are still to be determined.
+    /// The columns that are text, including columns of wildcards; `None` if the columns are still to be determined.
     pub texts: Option<Vec<String>>,
     /// Joined by `and`.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Union: merges the columns of files into those of one table.
+//! Union: merges the columns of files into the columns of one table.
 
 use arrow_schema::{DataType, Field, Schema};
 use hyperslab::{Error, Result};

@@ -31,7 +31,7 @@ impl WritePlan {
         work(Arc::make_mut(&mut plan).definitions()).map_err(|error| raise(py, &error))
     }
 
-    /// The plan as it is now. Tasks share it, because it may have a region for each of 100,000 tasks.
+    /// The current plan. Tasks share it, because it may have a region for each of 100,000 tasks.
     fn plan(&self, py: Python<'_>) -> PyResult<Arc<CorePlan>> {
         Ok(Arc::clone(&*self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?))
     }

@@ -25,10 +25,10 @@ pub(crate) struct DatasetReader {
     file: hyperslab::File,
     id: ObjectId,
     dataset: Arc<Dataset>,
-    /// Of the elements, if they have the same bytes in the file and in numpy; of variable-length strings that of an array of
-    /// objects.
+    /// The dtype of the elements, if they have the same bytes in the file and in numpy; for variable-length strings the dtype
+    /// of an array of objects.
     dtype: Option<Py<PyAny>>,
-    /// Extents of an element that is an array; `dtype` is that of its items.
+    /// Extents of an element that is an array; `dtype` is the dtype of its items.
     inner: Vec<u64>,
 }
 

@@ -509,7 +509,7 @@ impl Datatype {
         kept.get_or_try_init(py, made).map(|dtype| Some(dtype.bind(py)))
     }
 
-    /// The names of the constructor's arguments that differ from those of another datatype; `class` of another class.
+    /// The names of the constructor's arguments that differ between this and another datatype; `class` if their classes differ.
     fn differences(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<Vec<&'static str>> {
         let (mine, theirs) = (slf.get(), other.get());
         if std::mem::discriminant(&mine.core) != std::mem::discriminant(&theirs.core) {

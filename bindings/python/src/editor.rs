@@ -124,7 +124,7 @@ impl Editor {
         })
     }
 
-    /// Creates a virtual dataset. Mappings are those of `Writer.create_virtual`.
+    /// Creates a virtual dataset. Mappings are as in `Writer.create_virtual`.
     fn create_virtual(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
         let definition = definition.0.clone();
         self.with(py, move |editor| {

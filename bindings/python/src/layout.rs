@@ -9,7 +9,7 @@ use crate::error::raise;
 use crate::results::layout::StorageLayout;
 use crate::wait::run;
 
-/// Where the bytes of a file lie, or those of new files in a folder.
+/// Where the bytes of a file, or of new files in a folder, lie.
 #[pyfunction]
 pub(crate) fn storage_layout(py: Python<'_>, path: PathBuf) -> PyResult<StorageLayout> {
     run(py, move || storage::target_layout(&path)).map(StorageLayout)

@@ -42,7 +42,7 @@ pub(crate) fn address(file: &hyperslab::File, object: u64) -> Option<u64> {
     file.array_file().tree().address(ObjectId(object))
 }
 
-/// Whether a group records the order in which its links were created, and whether an object records that of its attributes.
+/// Whether a group records the order in which its links were created, and whether an object records the order of its attributes.
 #[pyfunction]
 pub(crate) fn is_tracked(py: Python<'_>, file: PyRef<'_, File>, object: u64) -> PyResult<(bool, bool)> {
     let file = file.0.clone();

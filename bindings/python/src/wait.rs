@@ -123,7 +123,7 @@ impl<T: Send + 'static> Begun<T> {
         let (sender, receiver) = channel();
         let worker = Worker::idle()?;
         worker.start(move || {
-            // Whoever began it may not want the outcome any more.
+            // The caller that began it may have stopped waiting for the outcome.
             let _ = sender.send(work());
         })?;
         Ok(Self { process: std::process::id(), running: Some((worker, receiver)) })

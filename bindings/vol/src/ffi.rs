@@ -1,5 +1,5 @@
 //! The declarations of HDF5 1.14's `H5VLconnector.h` that a connector meets, made by bindgen 0.73.2 from the real
-//! headers and trimmed to what is used; the layouts are those of 2.x too. The constants that are named `_`
+//! headers and trimmed to what is used; the layouts are the same in 2.x. The constants that are named `_`
 //! hold sizes and offsets to C's at every compilation. No function is declared here: see `functions`.
 
 #![expect(non_camel_case_types, dead_code, reason = "the names are those of C")]

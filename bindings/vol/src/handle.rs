@@ -48,9 +48,9 @@ pub(crate) struct Handle {
     pub(crate) path: String,
     /// The access property list of a dataset, if it is not the default one.
     pub(crate) access: Mutex<Option<Owned>>,
-    /// Of a dataset: how its values were moved last.
+    /// How a dataset's values were moved last.
     pub(crate) moves: Mutex<KnownMoves>,
-    /// Of a dataset: whether it was created with chunks, so that it can grow.
+    /// Whether a dataset was created with chunks, so that it can grow.
     pub(crate) is_chunked: OnceLock<bool>,
 }
 
@@ -62,7 +62,7 @@ static FILES: LazyLock<Mutex<Vec<OpenFile>>> = LazyLock::new(Default::default);
 /// All open handles.
 static OPEN: LazyLock<Mutex<OpenHandles>> = LazyLock::new(Default::default);
 
-/// Open handles, and the number of those of each object.
+/// Open handles, and the number of open handles of each object.
 #[derive(Default)]
 struct OpenHandles {
     /// File number and object of each handle, by its address.
@@ -255,7 +255,7 @@ impl Handle {
     pub(crate) fn file_name(&self) -> String {
         let number = self.place.container.number;
         let known = lock(&FILES).iter().find(|(n, slot, _, primary)| *n == number && *slot == self.host.slot && *primary).map(|(_, _, address, _)| *address);
-        // SAFETY: the address is that of an open handle.
+        // SAFETY: the address is the address of an open handle.
         match known.and_then(|address| unsafe { Self::of(address as *const c_void) }.ok()).map(|file| &file.what) {
             Some(What::File { name, .. }) => name.clone(),
             _ => self.place.container.path.display().to_string(),

@@ -271,7 +271,7 @@ unsafe extern "C" fn object_loaded(info: *mut libc::dl_phdr_info, size: usize, d
     unsafe {
         let (info, walk) = (&*info, &mut *data.cast::<Walk>());
         if size >= size_of::<libc::dl_phdr_info>() && walk.seen == 0 {
-            // `dlpi_adds` is the number of libraries loaded so far. If it is that of the last walk, no library is new.
+            // `dlpi_adds` is the number of libraries loaded so far. If it has not changed since the last walk, no library is new.
             walk.seen = info.dlpi_adds.max(1);
             let known = LOADED.get(walk.addresses.host.slot).map_or(0, |known| known.swap(walk.seen, Ordering::Relaxed));
             if known == walk.seen {

@@ -46,7 +46,7 @@ macro_rules! pass_on {
     ($slot:ident, $id:ident, $number:literal, $call:ty, $failed:expr, ($($argument:expr),*)) => {
         if !Host::of($slot).is_ok_and(|host| is_ours(host, $id)) {
             let Some(old) = NAMES.get($number).and_then(|name| original_address($slot, name)) else { return $failed };
-            // SAFETY: the address is that of the function of this name, with this signature.
+            // SAFETY: the address belongs to the function of this name, which has this signature.
             return unsafe { std::mem::transmute::<usize, $call>(old)($($argument),*) };
         }
     };
@@ -173,7 +173,7 @@ unsafe extern "C" fn region<const S: usize>(id: hid_t, kind: c_int, reference: *
     pass_on!(S, id, 5, RegionCall, -1, (id, kind, reference));
     guard::run::<S, hid_t>("H5Rget_region", -1, |host| {
         let handle = handle_of(host, id)?;
-        // SAFETY: the program's reference; the bytes are those of H5Sencode2.
+        // SAFETY: the program's reference; the bytes come from H5Sencode2.
         unsafe {
             let (_, number) = parts(handle, kind, reference)?;
             let container = Arc::clone(&handle.place.container);

@@ -31,7 +31,7 @@ impl Envelope {
         self.version
     }
 
-    /// Encodes `value`, whose member `version` must be that of the envelope.
+    /// Encodes `value`, whose member `version` must equal the version of the envelope.
     ///
     /// # Errors
     /// `Internal` if the value cannot be JSON.

@@ -58,7 +58,7 @@ impl Ranks {
         self.rank == 0
     }
 
-    /// Sends this rank's bytes and returns those of all ranks. Collective.
+    /// Sends this rank's bytes and returns the bytes of all ranks. Collective.
     pub(crate) fn exchange(&self, own: &[u8]) -> Result<Vec<Vec<u8>>> {
         (self.exchange)(own)
     }

@@ -222,7 +222,7 @@ fn what_ranks_have_flushed_is_kept_until_one_file_has_it() -> Outcome {
     // As if closing had failed: the disk is full.
     drop(container);
     assert_eq!(entries()?, 2);
-    // Whoever takes it over may fail, too.
+    // The process that takes it over may fail, too.
     let taken = Container::open(&path, true, options, &no_types)?;
     assert_eq!(names(&taken)?, ["flushed"]);
     drop(taken);

@@ -11,7 +11,7 @@ use crate::finding::{Finding, Severity};
 use crate::options::{CheckOptions, CheckProgress};
 use crate::report::Report;
 
-/// Sizes from this one on do not fit the header of CDF-1 and CDF-2, which states something else.
+/// Sizes in bytes from here on do not fit the header of CDF-1 and CDF-2, which then contains another number.
 const MAX_STATED: u64 = (1 << 32) - 4;
 /// Bytes that are read at once.
 const BLOCK_BYTES: u64 = 4 << 20;

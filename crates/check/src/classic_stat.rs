@@ -7,9 +7,9 @@ use hyperslab_storage::Storage;
 
 use crate::sums::{Advice, DatasetStat, KindStat, Stat};
 
-/// Records with pieces of a variable below this size in bytes are slow to read variable by variable.
+/// Minimum bytes of a variable in a record; records with smaller pieces are slow to read variable by variable.
 const MIN_PIECE_BYTES: u64 = 64 << 10;
-/// Variables with fewer bytes are not worth advice.
+/// Minimum bytes of a variable that is worth advice.
 const MIN_VARIABLE_BYTES: u64 = 1 << 20;
 
 /// Sums up a netCDF classic file, which `shown` names.

@@ -5,9 +5,9 @@ use hyperslab_formats::hdf5::survey::{Extent, StructureKind, Survey, gaps};
 use crate::finding::{Finding, Severity};
 use crate::paths::Paths;
 
-/// Ranges that nothing leads to are listed from this size in bytes on.
+/// Minimum size in bytes of a listed range that nothing leads to.
 const MIN_LISTED_GAP: u64 = 64 << 10;
-/// How many of them are listed.
+/// Maximum number of such ranges listed.
 const MAX_LISTED_GAPS: usize = 20;
 
 /// Structures that end after the end of the file.

@@ -113,19 +113,19 @@ pub struct Advice {
     pub command: String,
 }
 
-/// Chunks below this size in bytes cost more time for their places than for their values.
+/// Minimum bytes of a chunk; smaller chunks take longer to locate than to read.
 const MIN_CHUNK_BYTES: u64 = 16 << 10;
 /// The chunk cache of HDF5 1.14 for each dataset, in bytes: a larger chunk is decoded again for each read.
 const CACHE_BYTES: u64 = 1 << 20;
-/// Datasets with fewer bytes are not worth advice.
+/// Minimum bytes of a dataset that is worth advice.
 const MIN_DATASET_BYTES: u64 = 1 << 20;
 /// Version-1 B-trees of more chunks are slow to open: a read walks them node by node.
 const MAX_TREE_CHUNKS: u64 = 100_000;
-/// Attributes of one object from which a few datasets or one attribute of an array are better.
+/// Number of attributes of one object from which a few datasets or one array attribute are better.
 const MANY_ATTRIBUTES: u64 = 1000;
-/// Share of a file that is worth a repack, in percent.
+/// Minimum share of unused space in a file that is worth a repack, in percent.
 const MIN_LOST_PERCENT: u64 = 10;
-/// Compression that saves less than this is not worth decoding.
+/// Minimum compression ratio that is worth decoding.
 const MIN_RATIO: f64 = 1.05;
 
 /// Sums up a survey of the file that `shown` names.

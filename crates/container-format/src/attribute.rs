@@ -1,4 +1,4 @@
-//! Values in memory: those of attributes, and fill values, as they are shown.
+//! Values in memory: values of attributes, and fill values, as they are shown.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use hyperslab_storage::ForkMutex;
 use crate::datatype::Decoded;
 use crate::form::{Form, HEAP_BYTES, REFERENCE_BYTES, shown_memory_reference, stored_reference_bytes};
 
-/// The heap of values that are in memory: any address but 0 below those of columns.
+/// The heap of values in memory: any nonzero address below the addresses of columns.
 pub(crate) const HEAP: u64 = 1;
 /// Bytes of a blob's length and name.
 const ENTRY_BYTES: usize = 20;

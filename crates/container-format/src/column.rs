@@ -74,7 +74,7 @@ impl<'a> Finder<'a> {
         if *self.next >> HEAP_BITS == number >> HEAP_BITS { Ok(number) } else { Err(Error::limit_exceeded("too many columns of variable length")) }
     }
 
-    /// The length of a node, and which of its values are there. Only those of variable length may be null.
+    /// The length of a node, and which of its values are there. Only values of variable length may be null.
     fn node(&mut self, may_be_null: bool) -> Result<(u64, Option<Bytes>)> {
         let (length, nulls) = *self.nodes.next().ok_or_else(|| Error::corrupt("a record batch with too few columns"))?;
         let present = self.buffer()?;

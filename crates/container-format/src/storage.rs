@@ -15,7 +15,7 @@ use crate::values::Values;
 
 /// Most files of values that are open at a time. Others are opened again when they are needed.
 const MAX_OPEN: usize = 512;
-/// Datasets begin at multiples of this.
+/// Alignment of datasets, in bytes.
 const ALIGNMENT: u64 = 64;
 
 /// A dataset whose values are in a file.

@@ -19,20 +19,20 @@ const SLAB_BYTES: u64 = 32 << 20;
 /// Chunks whose places are in memory at a time.
 const MAX_CHUNKS: u64 = 1 << 16;
 const FLETCHER32: u16 = 3;
-/// Filters from this number on have names in the file.
+/// First filter number whose filters have names in the file.
 const FIRST_NAMED_FILTER: u16 = 256;
 
-/// What of an object is copied.
+/// Which parts of an object are copied.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct CopyOptions {
-    /// Of a group its members only, without what is in them.
+    /// Copies only the direct members of a group, without their own members.
     pub shallow: bool,
-    /// What soft links lead to, in their place.
+    /// Copies the targets of soft links in place of the links.
     pub expand_soft: bool,
-    /// What external links lead to, in their place.
+    /// Copies the targets of external links in place of the links.
     pub expand_external: bool,
-    /// No attributes.
+    /// Copies no attributes.
     pub without_attributes: bool,
 }
 
@@ -75,7 +75,7 @@ impl Editor {
     /// file lead to the copies of their objects, or to nothing. Returns the copy.
     ///
     /// # Errors
-    /// As [`Editor::create_group`]; `Unsupported` for an object that cannot be copied, by the name of what it has; those of reading.
+    /// As [`Editor::create_group`]; `Unsupported` for an object that cannot be copied, with the feature that prevents it; errors of reading.
     pub fn copy(&mut self, source: &Found, path: &str, options: CopyOptions, cancellation: &Cancellation) -> Result<ObjectId> {
         let (object, heap, freed) = self.change_at(path, |editor, file, view| {
             let (group, name) = parent(file, view, path)?;
@@ -277,7 +277,7 @@ impl Copy<'_> {
         Error::new(error.kind(), format!("attribute {name:?}: {}", error.message()))
     }
 
-    /// Replaces references by the numbers of their targets: objects of this file as they are, the copies of those of another file, or nothing,
+    /// Replaces references by the numbers of their targets: objects of this file as they are, the copies of objects of another file, or nothing,
     /// and objects of third files as they are.
     fn targets(&self, file: &File, elements: &mut Elements) -> Result<Vec<NewTarget>> {
         if !elements.datatype.has_references() {

@@ -164,7 +164,7 @@ pub(crate) fn opened_by_others(content: &Content) -> Option<Vec<u8>> {
     content.file.get(..size(end)).map(<[u8]>::to_vec)
 }
 
-/// A file of random bytes behind a superblock of some version, which states its end.
+/// A file of random bytes after a superblock of some version, which states its end.
 fn sample(version: u8, user_block: usize, random: &mut Random) -> Content {
     let mut file = random.bytes(30_000);
     let mut superblock = b"\x89HDF\r\n\x1a\n".to_vec();

@@ -106,7 +106,7 @@ impl Editor {
         self.free(freed)
     }
 
-    /// Sets an attribute of an object, or replaces it. References are those of [`Editor::store_values`].
+    /// Sets an attribute of an object, or replaces it. References are as in [`Editor::store_values`].
     ///
     /// # Errors
     /// As [`Editor::store_values`]; `Unsupported` for attributes that cannot be edited.

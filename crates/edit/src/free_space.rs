@@ -1,4 +1,4 @@
-//! Free space: ranges that nothing in the file leads to any more. They are used again after the commit that frees them, so that a file
+//! Free space: ranges that nothing in the file refers to. They are used again after the commit that frees them, so that a file
 //! which is overwritten again and again stays small.
 //!
 //! The list lies near the end of the file, where the next session finds it. No other program knows these ranges as free, so none uses
@@ -19,14 +19,14 @@ const RANGE_BYTES: usize = 16;
 const MAX_RANGES: usize = 4096;
 const MIN_BLOCK_BYTES: usize = 512;
 const MAX_BLOCK_BYTES: usize = HEADER_BYTES + MAX_RANGES * RANGE_BYTES + FOOTER_BYTES;
-/// A file with less than this has no list.
+/// Minimum free bytes in a file that has a list.
 const MIN_LISTED_BYTES: u64 = 512;
-/// Bytes in front of the end of the file in which a list is looked for, and in which it is left where it is.
+/// Bytes before the end of the file in which a list is searched for, and in which it stays where it is.
 const SEARCHED_BYTES: u64 = 1 << 20;
 pub(crate) const LEFT_BYTES: u64 = SEARCHED_BYTES / 2;
-/// Bytes at the end of a list whose change makes it none.
+/// Bytes at the end of a list; changing them invalidates the list.
 pub(crate) const MAGIC_BYTES: u64 = MAGIC.len() as u64;
-/// Where new structures begin.
+/// Alignment of new structures, in bytes.
 const ALIGNMENT: u64 = 8;
 
 /// Start and length of ranges that neither touch nor overlap.
@@ -285,7 +285,7 @@ mod tests {
         file.resize(file.len() + 600_000, 9);
         assert_eq!(found(&file, end + 1_200_000), None);
         file.truncate(size(end));
-        // The same bytes at another place are no list.
+        // The same bytes at another place are not a list.
         file.insert(4000, 1);
         assert_eq!(found(&file, end + 1), None);
         file.remove(4000);

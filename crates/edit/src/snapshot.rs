@@ -18,7 +18,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// The file as it is now.
+    /// The current state of the file.
     ///
     /// # Errors
     /// `Internal` after a panic during a change.

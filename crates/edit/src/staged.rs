@@ -17,17 +17,17 @@ use crate::disk::Disk;
 use crate::free_space::FreeSpace;
 use crate::savepoint::Savepoint;
 
-/// Bytes of a block: of an image in the journal, and what a file system writes at least.
+/// Bytes of a block: the size of an image in the journal, and the minimum that a file system writes.
 pub(crate) const BLOCK_BYTES: u64 = 4096;
-/// Most bytes of committed blocks that one commit changes; more memory than that is not spent.
+/// Maximum bytes of committed blocks that one commit changes; limits its memory.
 const MAX_STAGED_BYTES: u64 = 1 << 30;
-/// Most bytes of one commit that go into free ranges: they are written twice, as all that is changed in place.
+/// Maximum bytes of one commit that go into free ranges: they are written twice, like all in-place changes.
 const MAX_REUSED_BYTES: u64 = 64 << 20;
-/// Where new structures begin: readers of older versions expect nothing narrower.
+/// Alignment of new structures, in bytes: older readers expect no smaller one.
 pub(crate) const ALIGNMENT: u64 = 8;
-/// New bytes of a write from this length on go to the disk at once, and reads from this length on go past the blocks that are kept.
+/// Minimum bytes of a write that goes to the disk at once, and of a read that bypasses the kept blocks.
 const DIRECT_BYTES: usize = 64 << 10;
-/// New bytes, and committed ones that were read, that are kept in memory.
+/// Maximum bytes kept in memory: new bytes, and committed bytes that were read.
 const MAX_KEPT_BYTES: u64 = 8 << 20;
 
 /// A file with the changes of a transaction.
@@ -125,7 +125,7 @@ impl Staged {
         let end = state.end;
         state.free.release((end, start - end), 0);
         state.end = start.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(|| Error::unsupported("a file beyond 63 bits"))?;
-        // What a change that failed has left there is no zeros.
+        // A failed change may have left non-zero bytes here.
         let mut at = start;
         let stale_end = state.disk_end.min(state.end);
         while at < stale_end {
@@ -158,7 +158,7 @@ impl Staged {
             if length == 0 {
                 return Err(Error::internal("a block that ends before its bytes"));
             }
-            target.iter_mut().zip(part).for_each(|(to, byte)| *to = *byte);
+            target.split_at_mut(length).0.copy_from_slice(part);
             (at, rest) = (at + length as u64, after);
         }
         Ok(())
@@ -167,7 +167,7 @@ impl Staged {
     /// Does `change` whole or not at all: after an error, nothing of it is left.
     ///
     /// # Errors
-    /// That of `change`.
+    /// The error of `change`.
     pub fn whole<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         {
             let mut state = self.change()?;
@@ -225,7 +225,7 @@ impl Staged {
             let target = usize::try_from(within).ok().and_then(|within| block.get_mut(within..)).unwrap_or_default();
             let length = target.len().min(rest.len());
             let (part, after) = rest.split_at(length);
-            target.iter_mut().zip(part).for_each(|(to, byte)| *to = *byte);
+            target.split_at_mut(length).0.copy_from_slice(part);
             (at, rest) = (at + length as u64, after);
         }
         if state.fresh.len() as u64 * BLOCK_BYTES > MAX_KEPT_BYTES {

@@ -77,7 +77,7 @@ impl Transaction {
         self.staged.allocate(bytes)
     }
 
-    /// Frees a range of the file that nothing leads to any more. It is used again after the next commit.
+    /// Frees a range of the file that nothing refers to. It is used again after the next commit.
     ///
     /// # Errors
     /// `Internal` after a panic during a change.

@@ -10,7 +10,7 @@ use hyperslab_reader::File;
 
 use crate::fill::Fill;
 
-/// Start and length of ranges of the file that are free now.
+/// Start and length of free ranges of the file.
 pub(crate) type Freed = Vec<(u64, u64)>;
 
 /// Writes the elements of a region, encoded as in the file. Returns what that has freed.
@@ -105,7 +105,7 @@ struct Values<'a> {
     id: ObjectId,
     dataset: &'a Dataset,
     fill: Fill<'a>,
-    /// Where chunks were that have moved, are shorter now, or are gone.
+    /// The former places of chunks that have moved, become shorter, or been removed.
     freed: RefCell<Freed>,
 }
 

@@ -49,7 +49,7 @@ pub trait ArrayFile: Send + Sync {
     fn format(&self) -> Format;
     /// Where the bytes are.
     fn storage(&self) -> &Arc<dyn Storage>;
-    /// Whether the arrays' bytes are those of the storage, so that they can be read there without `decode`, and opening the
+    /// Whether the storage holds the arrays' bytes as they are, so that they can be read there without `decode`, and opening the
     /// path again gives the same arrays. False for arrays that a program provides.
     fn is_stored(&self) -> bool {
         true

@@ -324,7 +324,7 @@ impl FillTime {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Requested {
-    /// The chunk shape; `None` is no chunks.
+    /// The chunk shape; `None` without chunks.
     pub chunk_shape: Option<Vec<u64>>,
     /// The filters, in order of application.
     pub filters: Vec<FilterDescription>,
@@ -393,11 +393,11 @@ impl Dataset {
             refusal: None,
         }
     }
-    /// The chunk shape that a program asked for: that of the storage, or the requested one.
+    /// The chunk shape that a program asked for: the chunk shape of the storage, or the requested one.
     pub fn creation_chunk_shape(&self) -> Option<&[u64]> {
         self.requested.as_ref().map_or(self.chunk_shape.as_deref(), |requested| requested.chunk_shape.as_deref())
     }
-    /// The filters that a program asked for: those of the storage, or the requested ones.
+    /// The filters that a program asked for: the filters of the storage, or the requested ones.
     pub fn creation_filters(&self) -> &[FilterDescription] {
         self.requested.as_ref().map_or(&self.filters, |requested| &requested.filters)
     }

@@ -13,7 +13,7 @@ impl Dataset {
     }
 
     /// The fill value for a copy of this dataset in another file, with the heap objects that it points at, which `heap` reads if there are
-    /// any; `None` is zeros. References in it are those of this file.
+    /// any; `None` is zeros. References in it are valid in this file.
     ///
     /// # Errors
     /// Those of `heap`.

@@ -9,7 +9,7 @@ pub(crate) fn add(notice: String) {
     NOTICES.add(notice);
 }
 
-/// Takes the notices of this process since the last call: an index that disagrees with its data, and is not used any more.
+/// Takes the notices of this process since the last call: an index that disagrees with its data, and is therefore not used.
 pub fn take_notices() -> Vec<String> {
     NOTICES.take()
 }

@@ -12,6 +12,12 @@ use hyperslab_columns::{Column, Decoding};
 use hyperslab_formats::{Attributes, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
+/// A member of a group as a column `T`, or the reason why it is not one.
+pub(crate) enum AsColumn<T> {
+    Column(T),
+    Omitted(String),
+}
+
 /// A member of a group, with links followed.
 pub(crate) struct Member {
     pub name: String,

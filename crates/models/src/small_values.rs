@@ -21,7 +21,7 @@ pub(crate) fn is_small(dataset: &Dataset) -> bool {
     bytes.is_ok_and(|bytes| (1..=MAX_BYTES).contains(&bytes))
 }
 
-/// The values of a dataset of few elements, flat; `None` if it is none, or has more than 1 MiB or nothing.
+/// The values of a dataset of few elements, flat; `None` if it is not a dataset, or has more than 1 MiB or no values.
 ///
 /// # Errors
 /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if they cannot be read.
@@ -111,7 +111,7 @@ pub(crate) fn cost(values: &ArrayRef) -> u64 {
     (values.get_array_memory_size() as u64).saturating_add((values.len() as u64).saturating_mul(64))
 }
 
-/// The values of a dataset of few elements as JSON; `None` if it is none, or has many.
+/// The values of a dataset of few elements as JSON; `None` if it is not a dataset, or has many elements.
 pub(crate) fn member_json(member: &Member, budget: &mut Budget) -> Result<Option<Value>> {
     let Some(values) = values_of(member)? else { return Ok(None) };
     budget.pay(cost(&values).saturating_add(member.path.len() as u64), &member.path)?;

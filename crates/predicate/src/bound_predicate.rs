@@ -9,7 +9,7 @@ use crate::{KeyType, Predicate, ValueSet, WordTest, bind, evaluate, value_set};
 
 /// Most tests and arithmetic steps, summed over rows, between checks for cancellation: about 50 ms.
 const MAX_TESTS: usize = 1 << 26;
-/// At least this many rows are evaluated together, however many tests there are.
+/// Minimum number of rows evaluated together, however many tests there are.
 const MIN_ROWS: usize = 64;
 
 impl Predicate {

@@ -43,7 +43,7 @@ pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(ColumnPath,
     Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
 }
 
-/// The column or struct member, and its nulls including those of the structs around it.
+/// The column or struct member, and its nulls including nulls of the structs around it.
 pub(super) fn column(batch: &RecordBatch, path: &ColumnPath) -> Result<(ArrayRef, Option<NullBuffer>)> {
     let missing = || Error::internal(format!("the batch has no column {}", path.0.join(".")));
     let (first, rest) = path.0.split_first().ok_or_else(missing)?;

@@ -23,7 +23,7 @@ pub(super) enum DatePart {
     Quarter,
     /// 1 to 12
     Month,
-    /// Of the month, from 1
+    /// Day of the month, from 1
     Day,
     Hour,
     Minute,
@@ -110,7 +110,7 @@ impl DatePart {
     /// The part of `YYYY-MM-DD` or `YYYY-MM-DDThh:mm:ss`.
     fn of_text(self, text: &str) -> Option<i32> {
         let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i32>().ok();
-        // At midnight there is no clock.
+        // At midnight there is no time of day.
         let clock = |range: std::ops::Range<usize>| if text.len() > 10 { number(range) } else { Some(0) };
         match self {
             Self::Year => number(0..4),

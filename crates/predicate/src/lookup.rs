@@ -4,9 +4,9 @@ use arrow_buffer::BooleanBuffer;
 
 use super::bits::bits;
 
-/// Sets of up to this many numbers are searched linearly.
+/// Maximum number of numbers in a set that is searched linearly.
 const MAX_LINEAR_NUMBERS: usize = 8;
-/// A bitmap of up to this many bytes is used for any set.
+/// Maximum bytes of a bitmap that is used for any set.
 const MAX_BITMAP_BYTES: u64 = 32 << 10;
 /// Minimum number of filter bits, and of table slots, per number.
 const FILTER_BITS: usize = 16;

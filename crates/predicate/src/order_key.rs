@@ -17,7 +17,7 @@ pub enum KeyType {
     Unsigned(u8),
     /// Signed integers of this many bytes, including times.
     Signed(u8),
-    /// IEEE floats of this many bytes. The key of −0.0 is one below that of 0.0, although they are equal; NaN has no key.
+    /// IEEE floats of this many bytes. The key of −0.0 is one below the key of 0.0, although they are equal; NaN has no key.
     Float(u8),
     /// `false` 0, `true` 1.
     Boolean,

@@ -172,7 +172,7 @@ impl Set {
     }
 }
 
-/// The bits of a float; −0.0 has those of 0.0.
+/// The bits of a float; −0.0 has the bits of 0.0.
 fn float(value: f64) -> u64 {
     (value + 0.0).to_bits()
 }

@@ -1,5 +1,5 @@
 //! Decodes the subset of Substrait ExtendedExpressions that pyarrow writes for filters into a predicate that keeps at least
-//! the same rows. Field numbers are those of the Substrait specification. The rules for nulls, NaN and casts are those of
+//! the same rows. Field numbers follow the Substrait specification. The rules for nulls, NaN and casts are the rules of
 //! pyarrow's compute functions; `testing/tables/test_pushed_functions.py` compares each of them with pyarrow.
 
 use std::collections::HashMap;
@@ -292,7 +292,7 @@ impl Decoder {
     }
 
     /// `is_in` is never null, NaN is in a list that contains NaN, and -0.0 is not in a list that contains 0.0 only. pyarrow casts
-    /// between the type of the list and that of the column; lists in which such a cast may change a value are not pushed down.
+    /// between the type of the list and the type of the column; lists in which such a cast may change a value are not pushed down.
     fn list(&self, list: &SingularOrList, truth: bool) -> Option<Predicate> {
         let Operand::Column(column) = self.operand(list.value.as_ref()?)? else { return None };
         let kind = self.kind(&column)?;

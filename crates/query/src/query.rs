@@ -22,7 +22,7 @@ pub struct Query {
     request: Arc<QueryRequest>,
     steps: Arc<Vec<MatchedGroup>>,
     predicate: Option<Predicate>,
-    /// Names whose shape is that of the rows: `rows` and the names in the condition.
+    /// Names with the shape of the rows: `rows` and the names in the condition.
     names: Arc<Vec<String>>,
 }
 
@@ -74,7 +74,7 @@ impl Query {
         Ok(Self { steps: Arc::new(vec![step.clone()]), ..self.clone() })
     }
 
-    /// The query with one more condition, which may use `lists` and those of the request.
+    /// The query with one more condition, which may use `lists` and the lists of the request.
     ///
     /// # Errors
     /// `InvalidInput` for a text that is not a condition, or does not fit the arrays' types; `NotFound` for an unknown

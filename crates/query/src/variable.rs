@@ -39,7 +39,7 @@ enum Meaning {
 
 /// Names of a query.
 pub(super) struct Names<'a> {
-    /// Names whose shape is that of the rows.
+    /// Names with the shape of the rows.
     pub rows: &'a [String],
     /// Further names whose values are wanted or tested.
     pub others: &'a [String],

@@ -75,7 +75,7 @@ impl Counters {
     pub fn index_blocks(&self) -> u64 {
         self.index_blocks.load(Ordering::Relaxed)
     }
-    /// Of these, blocks without a matching value: their values were not read.
+    /// The blocks among [`Self::index_blocks`] without a matching value: their values were not read.
     pub fn index_blocks_pruned(&self) -> u64 {
         self.index_blocks_pruned.load(Ordering::Relaxed)
     }

@@ -35,7 +35,7 @@ pub struct File {
     steps: Option<Arc<AtomicU64>>,
 }
 
-/// Virtual datasets as they are now; `None` for one whose extent is as written.
+/// Current descriptions of virtual datasets; `None` for one whose extent is as written.
 pub(crate) type PresentExtents = HashMap<ObjectId, Option<Arc<Dataset>>>;
 
 /// State shared by all handles of an opened file.

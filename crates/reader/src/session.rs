@@ -12,7 +12,7 @@ use crate::{ChunkCache, Counters, Extensions, MissingSources, PathPolicy};
 
 /// Default of [`SessionOptions::chunk_cache_bytes`].
 const CHUNK_CACHE_BYTES: u64 = 64 << 20;
-/// A chunk of more than this share of the cache is not kept.
+/// A chunk of more than 1/8 of the cache is not kept.
 const KEPT_CHUNK_SHARE: u64 = 8;
 
 /// Options of a session.

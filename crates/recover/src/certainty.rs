@@ -8,7 +8,7 @@ use crate::report::Certainty;
 /// Filters whose chunks have a checksum of their own: fletcher32, and deflate, whose streams end with one.
 const CHECKED_FILTERS: [u16; 2] = [3, 1];
 
-/// Of an object's description, attributes and links.
+/// How certain an object's description, attributes and links are, and why.
 pub(crate) fn of_object(object: &SurveyedObject) -> (Certainty, &'static str) {
     if object.is_guessed {
         return (Certainty::Guessed, "the header has neither signature nor checksum, and no link leads to it");
@@ -23,7 +23,7 @@ pub(crate) fn of_object(object: &SurveyedObject) -> (Certainty, &'static str) {
     }
 }
 
-/// Of the place and bytes of a chunk that was decoded.
+/// How certain the place and bytes of a decoded chunk are.
 pub(crate) fn of_chunk(object: &SurveyedObject, dataset: &Dataset, chunk: &SurveyedChunk) -> Certainty {
     if chunk.evidence == ChunkEvidence::Fit || object.is_guessed {
         return Certainty::Guessed;
@@ -37,7 +37,7 @@ pub(crate) fn of_chunk(object: &SurveyedObject, dataset: &Dataset, chunk: &Surve
     if object.has_checksums && is_checked && is_indexed { Certainty::Certain } else { Certainty::Plausible }
 }
 
-/// Of values that are not in chunks.
+/// How certain values that are not in chunks are.
 pub(crate) fn of_plain(object: &SurveyedObject, dataset: &Dataset) -> Certainty {
     match dataset.storage {
         _ if object.is_guessed => Certainty::Guessed,

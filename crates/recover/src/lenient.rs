@@ -11,7 +11,7 @@ const SECTOR_BYTES: u64 = 512;
 /// Bytes of the pieces that are tried before sectors.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// A local file of which some sectors may be bad.
+/// A local file that may have bad sectors.
 pub(crate) struct Lenient {
     file: LocalFile,
     /// Numbers of sectors that cannot be read.

@@ -56,7 +56,7 @@ pub struct RecoveredObject {
     pub offset: u64,
     /// Whether its name was found, too.
     pub has_name: bool,
-    /// Of its description, attributes and links.
+    /// How certain its description, attributes and links are.
     pub certainty: Certainty,
     /// Why.
     pub reason: &'static str,

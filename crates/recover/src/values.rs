@@ -292,7 +292,7 @@ fn clipped(position: &[u64], shape: &[u64], extent: &[u64]) -> Option<Region> {
     Some(Region { start, count })
 }
 
-/// Chunks of which nothing is known, because a part of the index is lost: as far as they are few enough to be listed.
+/// Chunks about which nothing is known, because a part of the index is lost, if they are few enough to be listed.
 fn unknown_chunks(object: &SurveyedObject, dataset: &Dataset, shape: &[u64], values: &mut RecoveredValues) {
     let extent = dataset.dataspace.shape();
     let known: HashSet<&[u64]> = object.chunks.iter().map(|chunk| chunk.position.as_slice()).collect();

@@ -132,7 +132,7 @@ pub fn is_marked(path: &Path) -> bool {
     rustix::fs::getxattr(path, MARK, &mut value).is_ok()
 }
 
-/// Claims room on the disk behind the end of a file, whose length stays. File systems that cannot tell whether there is room claim none.
+/// Claims room on the disk after the end of a file, whose length stays. File systems that cannot tell whether there is room claim none.
 #[cfg(target_os = "linux")]
 fn claim_room(file: &File, offset: u64, bytes: u64) -> std::io::Result<()> {
     use rustix::io::Errno;

@@ -26,7 +26,7 @@ pub(crate) fn leads_out(error: &std::io::Error) -> Option<Error> {
 }
 
 /// Opens `path`, whose parts before the rest are `folder`, for reading without blocking. The kernel follows symbolic links below
-/// the folder only, so that nobody can exchange a part of the path in between; a kernel without `openat2` compares where both
+/// the folder only, so that no process can exchange a part of the path in between; a kernel without `openat2` compares where both
 /// lead to first.
 pub(crate) fn open_beneath(folder: &Path, path: &Path) -> std::io::Result<File> {
     let below = path.strip_prefix(folder).map_err(|_| std::io::Error::other(LeadsOut))?;

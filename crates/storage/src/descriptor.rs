@@ -17,7 +17,7 @@ pub(crate) struct Descriptor {
 }
 
 impl Descriptor {
-    /// Of an open file.
+    /// The descriptor of an open file.
     pub fn new(file: File) -> Self {
         Self { file: RwLock::new(Some(file)), ..Self::default() }
     }
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether a number is that of an open descriptor of the file at `path`. Tests of other threads may use the number again.
+    /// Whether a number is an open descriptor of the file at `path`. Tests of other threads may use the number again.
     fn is_open(descriptor: i32, path: &Path) -> bool {
         Path::new("/proc/self/fd").join(descriptor.to_string()).read_link().is_ok_and(|found| found == path)
     }

@@ -38,7 +38,7 @@ pub(crate) fn park_all() {
 #[derive(Debug, Default)]
 struct Pool {
     descriptors: VecDeque<Weak<Descriptor>>,
-    /// Descriptors that were left when those of dropped files were removed, and admitted since then.
+    /// Number of descriptors left after the last removal of dropped files' descriptors, and number admitted since.
     kept: usize,
     admitted: usize,
 }

@@ -1,6 +1,6 @@
 //! Which file system it is, and what it says of its blocks.
 
-/// Magic numbers of `statfs`, with names; those of parallel file systems first.
+/// Magic numbers of `statfs`, with names; parallel file systems first.
 const KNOWN: [(u64, &str); 16] = [
     (0x0bd0_0bd0, "lustre"),
     (0x4750_4653, "gpfs"),

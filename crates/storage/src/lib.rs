@@ -112,7 +112,7 @@ pub trait Storage: Send + Sync {
         Ok(None)
     }
     /// Called before values are read from this range by [`Storage::read_exact_at`] itself. A remote file whose bytes are in a local file asks
-    /// once whether they are still those of the object.
+    /// once whether they are still the bytes of the object.
     ///
     /// # Errors
     /// `Conflict` if they are not; `Io`.
@@ -136,15 +136,15 @@ pub trait Storage: Send + Sync {
     fn is_divided(&self) -> bool {
         false
     }
-    /// Length of the file whose time [`Storage::modified_nanoseconds`] is: not that of the storage if it is made of several files.
+    /// Length of the file whose time [`Storage::modified_nanoseconds`] returns: not the length of the storage if it is made of several files.
     fn stamped_bytes(&self) -> u64 {
         self.len()
     }
-    /// Whether all bytes are surely still those of the time when it was opened: what was read of it may be kept.
+    /// Whether the bytes cannot have changed since it was opened, so that what was read may be kept.
     fn is_unchanged(&self) -> bool {
         false
     }
-    /// Whether bytes were surely written since it was opened, so that what does not fit together is no damage.
+    /// Whether bytes were certainly written since it was opened, so that contradictions are not damage.
     fn has_changed(&self) -> bool {
         false
     }

@@ -171,7 +171,7 @@ impl LocalFile {
     /// Uses the open file, which stays open meanwhile.
     ///
     /// # Errors
-    /// `InvalidInput` if it was closed; `Conflict` if it has to be opened again and is not the same any more; `Io`.
+    /// `InvalidInput` if it was closed; `Conflict` if it has to be opened again and has changed; `Io`.
     fn with_file<T>(&self, work: impl FnOnce(&File) -> T) -> Result<T> {
         let mut work = Some(work);
         let mut once = |file: &File| work.take().map(|work| work(file));
@@ -243,7 +243,7 @@ impl LocalFile {
     }
 }
 
-/// Opens a file. If the process cannot open any more, descriptors that can be opened again are closed first.
+/// Opens a file. If the process has too many open files, closes descriptors that can be opened again first.
 fn open_within_limit(open: impl Fn() -> std::io::Result<File>) -> std::io::Result<File> {
     let too_many = |error: &std::io::Error| error.raw_os_error().is_some_and(|code| code == rustix::io::Errno::MFILE.raw_os_error());
     open().or_else(|error| {
@@ -255,7 +255,7 @@ fn open_within_limit(open: impl Fn() -> std::io::Result<File>) -> std::io::Resul
     })
 }
 
-/// The error for a file whose path leads to other bytes now.
+/// The error for a file whose path leads to other bytes than when it was opened.
 fn changed() -> Error {
     Error::new(ErrorKind::Conflict, "the file has changed since it was opened: open it again")
 }
@@ -325,7 +325,7 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
         let metadata = file.metadata()?;
         let was_settled = metadata.modified().is_ok_and(|modified| begun.duration_since(modified).is_ok_and(|since| since > TICK));
         let stamp = LocalStamp::of(&metadata);
-        // A file of which the system tells no time, or that is not a regular file, is read as it is.
+        // A file without a modification time, or that is not a regular file, is read as it is.
         if was_settled || stamp.is_none() || before == stamp || !metadata.is_file() {
             let is_settled = was_settled && metadata.is_file();
             return Ok(Head { bytes, metadata: Some(metadata), is_settled });
@@ -335,10 +335,10 @@ fn whole_head(file: &File, head_bytes: usize) -> std::io::Result<Head> {
     Err(std::io::Error::other("the file is being written all the time: open it again later"))
 }
 
-/// File systems end a short read at a multiple of this, unless it reaches the end of the file.
+/// File systems end a short read at a multiple of this number of bytes, unless it reaches the end of the file.
 const BLOCK_BYTES: usize = 4 << 10;
 
-/// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are no multiple
+/// Fills `head` from the start of a file and returns the number of bytes read. Fewer than asked for that are not a multiple
 /// of a block mean the end of the file: asking for more would cost each small file another call.
 fn read_head(file: &File, head: &mut [u8]) -> std::io::Result<usize> {
     let mut there = 0;

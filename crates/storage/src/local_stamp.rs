@@ -19,7 +19,7 @@ impl LocalStamp {
         Some(Self { device: metadata.dev(), inode: metadata.ino(), bytes: metadata.len(), modified_nanoseconds: modified(metadata)? })
     }
 
-    /// The state of the file at `path` now; `None` if there is none, or the file system tells no time of the last change.
+    /// The current state of the file at `path`; `None` if there is none, or the file system tells no time of the last change.
     pub fn of_path(path: &Path) -> Option<Self> {
         Self::of(&path.metadata().ok()?)
     }

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// More notices than this are not kept until they are taken.
+/// Maximum number of notices kept until they are taken.
 const MAX_NOTICES: usize = 100;
 
 /// Notices of one kind that wait to be taken.

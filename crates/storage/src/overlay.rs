@@ -55,7 +55,7 @@ impl Overlay {
         Self { base, parts, length }
     }
 
-    /// Whether all of these bytes are those of `base`.
+    /// Whether all of these bytes come from `base`.
     fn is_base(&self, offset: u64, length: u64) -> bool {
         let end = offset.saturating_add(length);
         end <= self.base.len() && self.touched(offset..end).next().is_none()

@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-/// The value of the process that made it, and those of its forked children.
+/// The value of the process that made it, and the values of its forked children.
 pub struct PerProcess<T> {
     process: u32,
     value: T,

@@ -10,7 +10,7 @@ use serde::Deserialize;
 const VARIABLE: &str = "HYPERSLAB_PROFILE";
 /// Version of the file's layout.
 const FORMAT: u32 = 1;
-/// A profile is a small file: a longer one is not read.
+/// Maximum bytes of a profile; a longer file is not read.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Settings of a profile; `None` is the built-in default.
@@ -38,7 +38,7 @@ pub struct Profile {
     pub settings: ProfileSettings,
     /// The file that was looked for or read.
     pub path: Option<PathBuf>,
-    /// Whether the settings are those of the file.
+    /// Whether the settings come from the file.
     pub is_used: bool,
     /// Why the file is not used.
     pub problem: Option<String>,

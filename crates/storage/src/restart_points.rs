@@ -22,9 +22,9 @@ use crate::temporary_name::nameless;
 const STREAM_BYTES: usize = 8 + 8 + 8 + 8 + 4 + 4;
 /// Bytes of a point in the table of its stream.
 const POINT_BYTES: usize = 8 + 8 + 8 + 4 + 4 + 4 + 4;
-/// How far deflate refers back.
+/// Maximum distance in bytes that deflate refers back.
 const MAX_WINDOW_BYTES: u32 = 32 << 10;
-/// Windows do not get longer than this when they are compressed.
+/// Maximum bytes of a compressed window.
 const MAX_STORED_WINDOW_BYTES: u32 = 33 << 10;
 
 /// A point of a stream as it was made.
@@ -66,7 +66,7 @@ pub struct RestartStream {
     pub length: u64,
     /// Bytes of its output.
     pub output_bytes: u64,
-    /// The points, of which there are at least two.
+    /// The points, at least two.
     pub points: Vec<RestartPoint>,
 }
 
@@ -92,11 +92,11 @@ impl RestartStream {
 pub(crate) struct Section {
     /// Length in bytes.
     pub bytes: u64,
-    /// Streams in its table.
+    /// Number of streams in its table.
     streams: u64,
-    /// Of the table.
+    /// Checksum of the table.
     checksum: u32,
-    /// Bytes of output between points, as was asked for.
+    /// Requested interval between points, in bytes of output.
     interval: u64,
 }
 
@@ -358,7 +358,7 @@ mod tests {
         MadePoint { output, bit, checksum: 7, window: window.to_vec(), window_bytes }
     }
 
-    /// The bytes of a section with two streams, which were added in another order than that of their offsets.
+    /// The bytes of a section with two streams, which were not added in the order of their offsets.
     fn section() -> std::result::Result<(Vec<u8>, Section), Box<dyn std::error::Error>> {
         let mut builder = RestartPointsBuilder::new(100)?;
         builder.add(500, 90, 1000, &[made(0, 16, &[]), made(400, 333, b"window")])?;

@@ -48,7 +48,7 @@ impl SharedFile {
         self.file.read_exact_at(bytes, offset).map_err(|error| self.failed(error, "cannot read back").at_offset(offset))
     }
 
-    /// Waits until all bytes are on disk, including those of other writers.
+    /// Waits until all bytes are on disk, including the bytes of other writers.
     pub fn sync(&self) -> Result<()> {
         self.file.sync_all().map_err(|error| self.failed(error, "cannot bring to the disk"))
     }

@@ -81,7 +81,7 @@ def test_unknown_schemes_and_passwords_in_addresses(spark: Any, path: pathlib.Pa
 
 
 def test_a_file_that_is_replaced_while_it_is_read(spark: Any, path: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    """After each number of reads, the rows are those of one version, or there is a conflict."""
+    """After each number of reads, the rows come from one version, or there is a conflict."""
     with h5py.File(tmp_path / "b.h5", "w") as f:
         f.create_dataset("x", data=np.zeros(600_000, int), chunks=(10_000,), compression="gzip")
     jvm = spark._jvm.slow.SlowFileSystem

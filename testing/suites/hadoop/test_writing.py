@@ -210,7 +210,7 @@ def test_two_writers_at_once(store: Store, mode: str) -> None:
     found = ids(store, address)
     kept = list(range(10)) if mode == "append" else []
     if store.root.startswith("s3a") and store.spark.version < "4":
-        # S3A of Hadoop 3.3 has no conditional put: both may succeed, and the file is that of one of them.
+        # S3A of Hadoop 3.3 has no conditional put: both may succeed, and the file comes from one of them.
         assert len(errors) <= 1
     else:
         assert len(errors) == 1 and "Conflict" in errors[0], errors

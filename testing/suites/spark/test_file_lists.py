@@ -1,4 +1,4 @@
-"""The files of a DataFrame are those of the moment when it was loaded, as in Spark's own sources."""
+"""A DataFrame keeps the list of files of the moment when it was loaded, as in Spark's own sources."""
 
 from __future__ import annotations
 

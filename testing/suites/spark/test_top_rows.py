@@ -103,7 +103,7 @@ def test_the_first_rows_are_those_of_a_sort(frame: Any, in_memory: Any, order: s
     ours, theirs = ours.collect(), first(in_memory).collect()
     names = [part.split()[0] for part in order.split(",")]
     assert [[same(row[name]) for name in names] for row in ours] == [[same(row[name]) for name in names] for row in theirs]
-    # Of equal rows Spark may choose others, but each is a row of the table.
+    # Spark may choose other rows among equal ones, but each is a row of the table.
     numbers = [row._row for row in ours]
     assert len(set(numbers)) == len(numbers)
     genuine = (

@@ -87,7 +87,7 @@ def compare(local: hs.File, remote: hs.File) -> int:
     while pending:
         path = pending.pop()
         if isinstance(outcome(lambda path=path: local.get(path, getlink=True)), hs.ExternalLink):
-            continue  # the other file lies beside the local one only
+            continue  # the other file lies next to the local one only
         ours, theirs = outcome(lambda path=path: remote[path]), outcome(lambda path=path: local[path])
         assert type(ours) is type(theirs), path
         if isinstance(theirs, str) or theirs._number in seen:
@@ -118,7 +118,7 @@ def test_a_file_of_s3_equals_the_local_one(s3, path):
         return
     if remote == "InvalidInputError" or path.name in REFERRING:
         pytest.skip("it is one of several files or refers into another one, and the others lie beside the local one only")
-    # Other files that it names lie beside the local one only.
+    # Other files that it names lie next to the local one only.
     if any(isinstance(found, hs.Dataset) and (found.is_virtual or found.external) for found in everything(local)):
         pytest.skip("it has values in other files")
     compare(local, remote)

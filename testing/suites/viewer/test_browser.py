@@ -294,7 +294,7 @@ def test_narrow_windows_keep_the_tree_and_what_is_selected(page: Page, address: 
     expect(page.get_by_role("complementary", name="Overview").get_by_text("All 1,000 values are drawn one by one.")).to_be_visible()
     expect(page.get_by_role("treeitem", name="signal")).to_be_visible()
     picture(page, f"viewer-{width}")
-    # Of a hidden tree, too; the key shows it again.
+    # The key also works if the tree is hidden, and shows it again.
     page.get_by_role("button", name="Toggle sidebar").click()
     expect(page.get_by_role("treeitem", name="signal")).to_be_hidden()
     page.keyboard.press("h")

@@ -97,7 +97,7 @@ def test_mpas_on_a_plane(tmp_path: pathlib.Path) -> None:
     points = vtk_to_numpy(output.GetPoints().GetData())
     shift = len(points) - len(made.x)
     assert shift in (0, 1) and np.allclose(points[shift:, :2], np.stack([made.x, made.y], axis=1), atol=1e-6)
-    # Of the triangles of the dual mesh those inside: vertices at the border have less than three cells.
+    # Only the inner triangles of the dual mesh: vertices at the border have fewer than three cells.
     inside = (made.cells >= 0).all(axis=1)
     shown = {tuple(point - shift for point in own) for own in cells_of(output)}
     assert {tuple(own) for own in made.cells[inside].tolist()} <= shown

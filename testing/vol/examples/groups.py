@@ -6,7 +6,7 @@ import dataclasses
 import pathlib
 import re
 
-#: Programs of a folder that read what others wrote run after them; elsewhere the order is that of the names.
+#: Programs of a folder that read what others wrote run after them; elsewhere they run in the order of their names.
 FIRST = {
     "HDF5Examples/C/TUTR": [
         "h5_crtdat",
@@ -33,7 +33,7 @@ SERIAL = [
     *("HDF5Examples/CXX/H5D", "HDF5Examples/CXX/TUTR", "hl/c++/examples"),
     *("HDF5Examples/FORTRAN/H5D", "HDF5Examples/FORTRAN/H5G", "HDF5Examples/FORTRAN/H5T", "HDF5Examples/FORTRAN/TUTR", "hl/fortran/examples"),
 ]
-#: What an example needs beside it.
+#: What an example needs next to it.
 DATA = {".h5", ".txt"}
 LIBRARIES = {
     ".c": ["-lhdf5_hl", "-lhdf5", "-lm"],

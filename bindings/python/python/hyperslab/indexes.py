@@ -26,7 +26,7 @@ class PlannedIndex(NamedTuple):
 
     Attributes:
         file: Path of the file.
-        path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`); of a composite index those of
+        path: Path of the dataset, followed by the name of the member if it is compound (`/table/energy`); for a composite index the paths of
             all datasets (`/x, /y, /z`).
         level: Level of the index: Z, K, P, X, B, W or C.
         reason: Why this level, or why the dataset is left out.
@@ -292,7 +292,7 @@ def chunk_index(
     storage_options: Mapping[str, object] | None = None,
 ) -> ChunkIndex:
     """Makes a chunk index of a remote file: its metadata in a local file, with which the remote file is opened, and its chunks are
-    located, without a request; or in an object beside it, for everybody who opens it. With `restart_points`, a part of a large gzip
+    located, without a request; or in an object next to it, for everybody who opens it. With `restart_points`, a part of a large gzip
     chunk is fetched and inflated without the rest of it, of remote and of local files.
 
     Args:

@@ -62,7 +62,7 @@ class BatchDataset(IterableDataset):  # type: ignore[misc, type-arg, unused-igno
         return (_tensors(batch) for batch in chosen)
 
     def set_epoch(self, epoch: int) -> None:
-        """Makes the next iteration that of an epoch, also in worker processes that start afterwards.
+        """Sets the epoch of the next iteration, also in worker processes that start afterwards.
 
         Args:
             epoch: The epoch, from 0.
@@ -106,7 +106,7 @@ class RowDataset(Dataset):  # type: ignore[misc, type-arg, unused-ignore]
         options: `sparse`, as for `hyperslab.batches`.
 
     Raises:
-        UnsupportedError: Single rows of the source cannot be reached, such as those of a table.
+        UnsupportedError: Single rows of the source cannot be reached, such as rows of a table.
 
     Example:
         >>> torch.utils.data.DataLoader(RowDataset({"x": f["x"], "y": f["y"]}), batch_size=64, shuffle=True)

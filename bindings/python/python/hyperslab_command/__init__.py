@@ -23,7 +23,7 @@ def main() -> None:
     # A shell that starts a command in the background lets it ignore SIGINT.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
-    # Made now: without memory not even a message can be made, nor Python's end be waited for.
+    # Created in advance: without memory, neither a message can be created nor Python's exit awaited.
     message = f"hyperslab: not enough memory{_limit()}\n".encode()
     try:
         from hyperslab.cli import main as run

@@ -44,7 +44,7 @@ pub(crate) struct Committed {
     pub left: Vec<String>,
     /// What makes the file hard to read for other programs.
     pub remarks: Vec<String>,
-    /// Groups whose datasets had one number of rows before the append, and now have several.
+    /// Groups whose datasets had the same number of rows before the append, and have different ones after it.
     pub unequal_rows: Vec<String>,
 }
 

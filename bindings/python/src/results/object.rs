@@ -177,19 +177,19 @@ pub(crate) struct ReferenceTarget {
 pub(crate) struct Gathered {
     /// `group`, `dataset` or `datatype`.
     pub kind: &'static str,
-    /// Of datasets: the datatype.
+    /// The datatype of datasets.
     pub datatype: Option<Py<Datatype>>,
-    /// Of datasets: extent of each dimension; `None` for a null dataspace.
+    /// The extent of each dimension of datasets; `None` for a null dataspace.
     pub shape: Option<Vec<u64>>,
     /// The attributes that were asked for.
     pub attributes: Vec<(String, Py<AttributeValue>)>,
-    /// Of groups: names of the members.
+    /// Names of the members of groups.
     pub names: Vec<String>,
     /// Positions of the objects in the list that was asked for, 8 bytes each.
     pub positions: Py<PyBytes>,
-    /// Of groups: the members of each object, 8 bytes each.
+    /// The members of each group, 8 bytes each.
     pub members: Py<PyBytes>,
-    /// Of datasets: the elements as stored, object after object; `None` if they are to be read one by one.
+    /// The elements of datasets as stored, object after object; `None` if the datasets must be read one by one.
     pub values: Option<Py<PyByteArray>>,
 }
 

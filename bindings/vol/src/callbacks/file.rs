@@ -119,7 +119,7 @@ fn access_list(host: &Host, handle: &Handle) -> Result<hid_t> {
 /// Number of a file's open handles of the given `types`.
 fn open_handles(host: &Host, container: &Container, types: c_uint, opener: u64) -> usize {
     let matching = open_in(container).into_iter().filter(|(_, address)| {
-        // SAFETY: the address is that of an open handle.
+        // SAFETY: the address is the address of an open handle.
         unsafe { Handle::of(*address as *const c_void) }
             .is_ok_and(|handle| types_of(handle) & types != 0 && handle.host.slot == host.slot && (types & LOCAL == 0 || handle.opener == opener))
     });
@@ -131,7 +131,7 @@ fn ids(host: &Host, container: &Container, types: c_uint, opener: u64, max: usiz
     let mut found = Vec::new();
     let mut kinds: Vec<(H5I_type_t, Vec<usize>)> = Vec::new();
     for (_, address) in open_in(container) {
-        // SAFETY: the address is that of an open handle.
+        // SAFETY: the address is the address of an open handle.
         let Ok(handle) = (unsafe { Handle::of(address as *const c_void) }) else { continue };
         let kind = types_of(handle);
         if kind & types == 0 || handle.host.slot != host.slot || (types & LOCAL != 0 && handle.opener != opener) {

@@ -146,7 +146,7 @@ pub(crate) unsafe extern "C" fn comments<const S: usize>(
     _req: *mut *mut c_void,
 ) -> herr_t {
     guard::status::<S>("object optional", |_| {
-        // SAFETY: arguments that HDF5 passes; the arguments are those of the operation.
+        // SAFETY: arguments that HDF5 passes, for this operation.
         unsafe {
             let asked = args.as_ref().ok_or_else(|| error!("HDF5 passed no arguments"))?;
             match (asked.op_type, asked.args.is_null()) {

@@ -140,7 +140,7 @@ fn compound(cursor: &mut Cursor<'_>, version: u8, count: u64, bytes: u64, depth:
         name(cursor, version)?;
         let offset = cursor.uint(offset_bytes)?;
         if version == 1 {
-            // An array by the older way, which HDF5 does not write any more: all is 0.
+            // An array in the older encoding, which current HDF5 does not write: all is 0.
             cursor.require(cursor.clone().take(28)?.iter().all(|byte| *byte == 0), "a member has dimensions of its own")?;
             cursor.take(28)?;
         }

@@ -121,7 +121,7 @@ impl Io<'_> {
         datatype::copy(self.host, self.mem_type)
     }
 
-    /// How values are moved: those of the last transfer, if the datatype in memory is the same.
+    /// How values are moved: as in the last transfer, if the datatype in memory is the same.
     fn moves(&self) -> Result<Arc<Moves>> {
         let encoded = datatype::encode(self.host, self.mem_type)?;
         if let Some((known, moves)) = &*lock(&self.handle.moves)

@@ -13,7 +13,7 @@ pub(super) struct Run {
     pub(super) count: usize,
 }
 
-/// Runs that are this many bytes apart are moved together: moving the bytes between them costs less than another call.
+/// Maximum gap in bytes between runs that are moved together: moving the bytes between them costs less than another call.
 pub(super) const MAX_GAP_BYTES: usize = 2 << 10;
 /// Longer runs are moved by themselves, straight between memory and the columns.
 const MIN_STRAIGHT_BYTES: usize = 64 << 10;

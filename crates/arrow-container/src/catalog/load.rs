@@ -22,7 +22,7 @@ use crate::files::record_batch::read;
 use crate::files::regular::open_part;
 use crate::model::{AttributeValue, Body, Dataset, Extent, Link, Object, ROOT, Region, StoredDatatype, Target, Tree};
 
-/// More packs than this mean that the catalog is damaged.
+/// Maximum number of packs; more mean that the catalog is damaged.
 const MAX_PACKS: usize = 1 << 16;
 
 fn numbers(text: &str) -> Vec<u64> {
@@ -200,7 +200,7 @@ fn load_attributes(tree: &mut Tree, attributes: &RecordBatch, decode: DecodeData
 /// Reads the catalog.
 ///
 /// # Errors
-/// If a file of the catalog cannot be read or is damaged; that of `decode`.
+/// If a file of the catalog cannot be read or is damaged; errors of `decode`.
 pub fn load(folder: &dyn Source, decode: DecodeDatatype<'_>) -> Result<Loaded> {
     let objects = read(folder, CATALOG)?;
     let schema = objects.schema();

@@ -257,7 +257,7 @@ fn exchange(new: &Path, old: &Path) -> std::io::Result<()> {
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE)?;
-        // No error, which would make the caller rename what is there now over the new file. The next writer removes what stays.
+        // Returns no error, because the caller would then rename the existing file over the new one. The next writer removes leftovers.
         drop(std::fs::remove_file(new));
         Ok(())
     }
@@ -284,7 +284,7 @@ fn is_links_name(name: &str) -> bool {
     name.strip_prefix("links.").and_then(|rest| rest.strip_suffix(".arrow")).is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()))
 }
 
-/// Removes files of earlier generations, recognized by their names, that the catalog no longer refers to. As long as a reader has
+/// Removes files of earlier generations, recognized by their names, that the catalog does not refer to. As long as a reader has
 /// an earlier generation open, all files stay; a later publishing removes them.
 fn remove_superseded(folder: &Path, kept: &BTreeSet<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };

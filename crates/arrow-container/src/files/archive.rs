@@ -20,7 +20,7 @@ use crate::files::regular::open_named;
 
 /// The format version. Other versions are refused.
 const VERSION: &str = "1";
-/// Offset of the record batch's body, in bytes: that of the first row's content, or before it.
+/// Offset of the record batch's body, in bytes: at or before the first row's content.
 pub(super) const HEAD: u64 = 4096;
 /// Offset of the mark, in bytes: one of the offsets at which HDF5 looks for its signature, unused by Arrow's messages.
 pub const MARK_AT: u64 = 2048;
@@ -31,7 +31,7 @@ const MARK: &[u8] = b"\x89HDF\r\n\x1a\n\xff\nAn Arrow file that holds an HDF5 fi
 pub const MARK_BYTES: usize = MARK.len();
 /// Bytes of small files that are written together.
 const PENDING_BYTES: usize = 128 << 10;
-/// More rows than this mean that the file is damaged.
+/// Maximum number of rows; more mean that the file is damaged.
 const MAX_ROWS: u64 = 1 << 24;
 
 /// An archive that is open for reading.
@@ -227,7 +227,7 @@ impl Writer {
     }
 }
 
-/// Whether the bytes at [`MARK_AT`] are those of an archive; there are [`MARK_BYTES`].
+/// Whether the [`MARK_BYTES`] bytes at [`MARK_AT`] are the mark of an archive.
 pub fn is_mark(bytes: &[u8]) -> bool {
     bytes == MARK
 }

@@ -42,7 +42,7 @@ impl Folder {
     }
 
     /// Writes the files of these names as an archive, to a temporary path, which is returned. Values that are in the growing file
-    /// already are not copied. `renamed` is the name of one of them, and that of its file.
+    /// already are not copied. `renamed` is the name of one of them, and the name of its file.
     pub(crate) fn write_archive(&self, names: &BTreeSet<String>, renamed: (&str, &str), aside: &Path, sync: bool) -> Result<(PathBuf, Archive)> {
         let sealed = self.workspace.growing().map(|growing| growing.seal(names)).transpose()?.flatten();
         let open = |name: &str| self.piece(if name == renamed.0 { renamed.1 } else { name });

@@ -13,7 +13,7 @@ use super::piece::Piece;
 use crate::error::{Result, error};
 use crate::lock;
 
-/// If more than this fraction of the file is unused, its files are copied to a new one when it is published.
+/// If a file has more unused bytes than 1/8 of its used bytes, its files are copied to a new one when it is published.
 const MAX_UNUSED_FRACTION: u64 = 8;
 
 /// The growing file of a container, once there is one.
@@ -137,7 +137,7 @@ impl Growing {
         lock(&self.state).regions.values().any(|(_, using)| matches!(using, Use::Open))
     }
 
-    /// Frees the region at `start`, which nothing reads any more. Best effort: this only saves space.
+    /// Frees the region at `start`, which nothing reads. Best effort: this only saves space.
     fn free(&self, state: &mut State, start: u64) {
         let Some((bytes, using)) = state.regions.get_mut(&start) else { return };
         *using = Use::Free;
@@ -178,7 +178,7 @@ impl Growing {
         if (state.end - HEAD).saturating_sub(used) > used / MAX_UNUSED_FRACTION {
             return Ok(None);
         }
-        // What an attempt that failed has left behind the last region.
+        // A failed attempt may have left bytes after the last region.
         self.file.set_len(state.end)?;
         let ends: Vec<u64> = members.iter().skip(1).map(|(start, _, _)| *start).chain([state.end]).collect();
         for ((start, bytes, _), end) in members.iter().zip(&ends) {

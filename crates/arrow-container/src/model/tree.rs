@@ -187,7 +187,7 @@ impl Tree {
         self.unlinked.insert(id);
     }
 
-    /// Removes the objects to which nothing leads any more, except those that are open. Looks only at objects that have lost a link or
+    /// Removes unreachable objects, except open ones. Looks only at objects that have lost a link or
     /// were [suspected](Self::suspect), not at all of them.
     pub fn remove_unreferenced(&mut self, is_open: impl Fn(ObjectId) -> bool) {
         let mut pending = std::mem::take(&mut self.unlinked);

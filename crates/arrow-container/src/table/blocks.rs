@@ -21,7 +21,7 @@ const BLOCK_ELEMENTS: usize = 32 << 10;
 pub(super) const WRITTEN_BYTES: usize = 128 << 10;
 /// Bytes of interleaved records that justify one more thread.
 const THREAD_BYTES: usize = 8 << 20;
-/// With more threads than this, memory bandwidth is the limit.
+/// Maximum number of threads; with more, memory bandwidth is the limit.
 const MAX_THREADS: usize = 4;
 
 thread_local! {

@@ -23,7 +23,7 @@ use crate::files::ipc::{self, FoundBatch, Frame, Parts, Source};
 use crate::files::names::unique_name;
 use crate::ranks::Ranks;
 
-/// Values in memory of at most this many bytes may be put into one file with those of other datasets.
+/// Maximum bytes of a dataset's values in memory that may share a file with values of other datasets.
 const SMALL_BYTES: u64 = 64 << 10;
 
 /// An Arrow file of at most this many bytes is read as a whole when it is opened.
@@ -155,7 +155,7 @@ impl Table {
     }
 
     /// The Arrow file of values that are in memory. Its length is a multiple of 64. `last` is the one of another dataset, and then
-    /// this one: those of datasets of the same datatype and shape differ in the values only.
+    /// this one: files of datasets of the same datatype and shape differ in the values only.
     pub(crate) fn to_file_bytes<'a>(&self, space: &Dataspace, last: &'a mut Option<SmallFile>) -> Result<&'a [u8]> {
         let mut known = last.take();
         let is_known = known.as_mut().is_some_and(|known| self.fill_in(known, space));

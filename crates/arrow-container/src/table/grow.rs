@@ -227,7 +227,7 @@ impl Table {
         Ok(Some(copy))
     }
 
-    /// Replaces the values in the file by those of a copy.
+    /// Replaces the values in the file by the values of a copy.
     pub(super) fn replace_with(&mut self, mut copy: Self) {
         self.batches = std::mem::take(&mut copy.batches);
         self.backing = std::mem::replace(&mut copy.backing, Backing::None);

@@ -68,7 +68,7 @@ impl Table {
     }
 
     /// Creates a table for the elements of `space`, filled with `fill` (one element in file form; empty: zeros). Collective
-    /// if there are `ranks`. Large values are written to the `workspace`: a folder, or that of a container.
+    /// if there are `ranks`. Large values are written to the `workspace`: a folder, or the workspace of a container.
     ///
     /// # Errors
     /// If there are more elements than a file or memory can hold, or the file cannot be written.

@@ -9,9 +9,9 @@ use super::store::{Backing, Part, Store, Tail, parts_of};
 use crate::error::Result;
 use crate::lock;
 
-/// Larger writes go to the file at once.
+/// Maximum bytes of a write that is kept in memory; larger ones go to the file at once.
 const MAX_WRITE_BYTES: usize = 16 << 10;
-/// At most this many bytes are kept.
+/// Maximum bytes kept in memory in total.
 const MAX_TAIL_BYTES: usize = 256 << 10;
 
 impl Table {

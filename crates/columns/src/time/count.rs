@@ -136,7 +136,7 @@ fn product(value: f64, unit: i128) -> Option<i128> {
     }
     let bits = value.to_bits();
     let (exponent, fraction) = ((bits >> 52) & 0x7ff, i128::from(bits & ((1 << 52) - 1)));
-    // Below the normal numbers there is no leading one, and the exponent is that of the smallest of them.
+    // Subnormal numbers have no leading one, and the exponent of the smallest normal number.
     let (mantissa, shift) = match exponent {
         0 => (fraction, -1_074),
         _ => (fraction | 1 << 52, i64::try_from(exponent).ok()? - 1_075),

@@ -23,7 +23,7 @@ impl<'a> BitReader<'a> {
         self.take_few(count)
     }
 
-    /// The number of zeros before the next one, which is taken too, or `None` if there is no one left.
+    /// The number of zeros before the next one, which is taken too, or `None` if no one bit is left.
     #[inline]
     pub(super) fn take_zeros(&mut self) -> Option<u64> {
         let mut zeros = 0;

@@ -3,7 +3,7 @@
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use hyperslab_array::{Error, Result};
 
-/// Deflate never makes more bytes of one than this, so a small lie cannot ask for a large buffer.
+/// Maximum bytes that deflate makes of one byte, so that a small damaged chunk cannot request a large buffer.
 pub(super) const MAX_EXPANSION: usize = 1040;
 
 thread_local! {

@@ -4,7 +4,7 @@ use hyperslab_array::{Error, Result};
 
 use super::matches;
 
-/// A match of 264 bytes takes three, so a small lie cannot ask for a large buffer.
+/// Maximum bytes made of one byte, since a match of 264 bytes takes three: a small damaged chunk cannot request a large buffer.
 const MAX_EXPANSION: usize = 88;
 
 pub(super) fn decode(input: &[u8], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -1,8 +1,8 @@
 //! Matches of codecs of the Lempel-Ziv family: bytes that were there before, once more.
 
-/// So many bytes are copied in one go.
+/// Bytes copied at once.
 const COPY_BYTES: usize = 16;
-/// A match up to this length is copied in steps whose length the compiler knows.
+/// Maximum bytes of a match that is copied in steps of a constant length.
 const MEDIUM: usize = 128;
 
 /// Copies `length` bytes from `distance` bytes before `filled` to there, and may change bytes after them. A match

@@ -1,7 +1,7 @@
 //! Restart points of deflated chunks: finds the places where inflating can begin, and inflates from them.
 //!
 //! A place is the beginning of a deflate block, with the output before it (the window) to which the blocks refer. That idea is zran's, of zlib's
-//! examples, and indexed_gzip's; that a window needs only those of its bytes to which the output refers is rapidgzip's.
+//! examples, and indexed_gzip's; that a window needs only the bytes to which the output refers is rapidgzip's.
 
 use std::cell::RefCell;
 
@@ -12,13 +12,13 @@ use zlib_rs::{Inflate, InflateFlush, Status};
 
 use super::deflate::MAX_EXPANSION;
 
-/// How far deflate refers back.
+/// Maximum distance in bytes that deflate refers back.
 const WINDOW_BYTES: usize = 32 << 10;
 /// Bits of the header of a zlib stream.
 const HEADER_BITS: u64 = 16;
 /// Bits that an inflater may hold of a byte that it has taken, and of those before.
 const MAX_HELD_BITS: u64 = 63;
-/// Output by which a place is tried, before all of it is.
+/// Bytes inflated as a quick check of a place before the full check.
 const TRIED_BYTES: usize = 1 << 10;
 /// Longest prefix of empty blocks: a dynamic one and three fixed ones, 121 bits, and the byte that they share with the first block.
 const MAX_PREFIX_BYTES: usize = 17;
@@ -130,7 +130,7 @@ fn inflate_at(raw: &[u8], bit: u64, window: &[u8], out: &mut [u8]) -> Result<()>
 }
 
 /// Inflates the part of a stream that follows a restart point, into all of `out`, which must not be longer than what the part holds. `raw` are the
-/// stream's bytes from the one on that holds the point's first bit, which is bit `bit` of that byte; `window` and `window_bytes` are those of the point.
+/// stream's bytes from the one on that holds the point's first bit, which is bit `bit` of that byte; `window` and `window_bytes` belong to the point.
 ///
 /// # Errors
 /// `Corrupt` if these bytes cannot be inflated so.

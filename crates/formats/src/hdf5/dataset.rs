@@ -132,7 +132,7 @@ fn layout_of(message: LayoutMessage, datatype: &Datatype, dataspace: &Dataspace,
 const CHUNK_COST: u64 = 256;
 
 /// Whether every chunk skipped the unknown filters, as writers do if a filter would not help. Called only
-/// for datasets that would otherwise be refused; those of more chunks than the file's length justifies are.
+/// for datasets that would otherwise be refused. Datasets with more chunks than the file's length justifies are refused.
 fn reads_without_filters(source: &Source, datatype: &Datatype, layout: &Layout, pipeline: &Pipeline) -> bool {
     let Layout::Chunked(layout) = layout else { return false };
     if datatype.unsupported_class().is_some() {

@@ -246,7 +246,7 @@ impl Stored {
 }
 
 /// Chunks that hang over the edge of a dataset with unfiltered partial edges say nothing of it in the chunk index: their masks
-/// become `all_skipped`, so that whoever copies or decodes them needs to know nothing else.
+/// become `all_skipped`, so that code that copies or decodes them needs no other information.
 fn skip_filters_at_edges(chunks: &mut [ChunkLocation], shape: &[u64], all_skipped: u32) {
     for chunk in chunks {
         let hangs_over = chunk.region.dimensions().zip(shape).any(|((start, extent), &n)| start.saturating_add(extent) > n);

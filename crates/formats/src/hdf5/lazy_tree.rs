@@ -22,7 +22,7 @@ const KEPT_BYTES: u64 = 16 << 20;
 const OBJECT_BYTES: u64 = 1 << 10;
 /// Bytes that an error takes.
 const ERROR_BYTES: u64 = 512;
-/// Searching a link costs about as much as listing this many.
+/// Number of links that can be listed in the time of one search.
 const LINKS_PER_SEARCH: u64 = 256;
 const MIN_SEARCHES: u64 = 8;
 /// Most links that are listed because they were searched: they must fit into what is kept.

@@ -15,7 +15,7 @@ const KEPT: [u16; 5] = [kind::LINK_INFO, kind::LINK, kind::ATTRIBUTE, kind::SYMB
 /// A parsed object.
 pub(super) struct ParsedObject {
     pub object: Object,
-    /// Of a dataset.
+    /// How a dataset is stored; `None` for other objects.
     pub stored: Option<StoredDataset>,
     /// The messages about attributes and links.
     pub header: ObjectHeader<'static>,

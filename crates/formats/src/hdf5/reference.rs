@@ -105,7 +105,7 @@ fn parse(source: &Source, kind: ReferenceKind, element: &[u8]) -> Result<Element
 /// The kind of target of an element, from its bytes alone; `None` for a null reference.
 ///
 /// # Errors
-/// `Corrupt` for bytes that are no reference of this kind.
+/// `Corrupt` for bytes that are not a reference of this kind.
 pub fn target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     Ok(match kind {
         ReferenceKind::Object => object_address(element)?.map(|_| ReferenceTarget::Object),

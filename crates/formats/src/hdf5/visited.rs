@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// Up to this many addresses are stored without an allocation: most traversals are short.
+/// Maximum number of addresses stored without an allocation: most traversals are short.
 const INLINE_ADDRESSES: usize = 8;
 
 /// A set of addresses.

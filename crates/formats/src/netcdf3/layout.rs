@@ -37,7 +37,7 @@ pub struct ClassicVariable {
     pub stated_bytes: u64,
     /// Whether it has records.
     pub is_record: bool,
-    /// Extent of each dimension, without that of the records.
+    /// Extent of each dimension, without the record dimension.
     pub fixed_shape: Vec<u64>,
     /// Bytes of an element.
     pub element_bytes: u64,

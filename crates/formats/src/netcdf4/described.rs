@@ -51,7 +51,7 @@ pub(super) fn scale(tree: &dyn Tree, id: ObjectId) -> Result<Option<Scale>> {
     }))
 }
 
-/// What tells the scale of one dimension: the first of these that leads to one.
+/// What identifies the scale of one dimension: the first field that leads to one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Described {
     /// The object at the address that `DIMENSION_LIST` holds.

@@ -36,9 +36,9 @@ struct Kept {
     attributes: OnceLock<Arc<Attributes>>,
     links: OnceLock<Arc<Links>>,
     scale: OnceLock<Option<Scale>>,
-    /// Of a variable.
+    /// What identifies the scale of each dimension of a variable.
     described: OnceLock<Arc<[Described]>>,
-    /// Of a scale: the name of the nearest link.
+    /// The name of the link to a scale that is nearest to the root.
     name: OnceLock<Arc<str>>,
 }
 

@@ -69,7 +69,7 @@ impl Tree for Netcdf4Tree {
         }
         match self.phony()?.dimensions(dataset) {
             Some(dimensions) => Ok(dimensions.into()),
-            // Of a variable that no link leads to.
+            // No link leads to the variable.
             None => Ok(self.interpreted.dimensions_with_scales(dataset)?.into()),
         }
     }

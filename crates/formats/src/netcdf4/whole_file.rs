@@ -16,7 +16,7 @@ pub(super) struct WholeFile {
     scales: BTreeMap<ObjectId, Named>,
     /// The scales by `_Netcdf4Dimid`.
     by_number: BTreeMap<u64, ObjectId>,
-    /// The extent of each unlimited dimension by its scale: that of its longest variable.
+    /// The extent of each unlimited dimension by its scale: the length of its longest variable.
     extents: BTreeMap<ObjectId, u64>,
 }
 

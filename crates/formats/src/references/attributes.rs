@@ -15,7 +15,7 @@ const FILL_VALUE: &str = "_FillValue";
 /// The address of a heap of one attribute; any but 0.
 const HEAP: u64 = 1;
 
-/// The attributes of an object. What JSON has and HDF5 has not (objects, lists of different things) is the text of its JSON.
+/// The attributes of an object. JSON values that HDF5 cannot represent (objects, mixed lists) are stored as JSON text.
 pub(super) fn attributes(said: &Map<String, Value>, of: Option<&Datatype>) -> Vec<Attribute> {
     let visible = said.iter().filter(|(name, _)| *name != DIMENSIONS);
     visible.map(|(name, value)| attribute(name, value, of.filter(|_| name == FILL_VALUE))).collect()

@@ -28,7 +28,7 @@ pub(super) struct ChunkTable {
 }
 
 impl ChunkTable {
-    /// Of chunks with the same number, the last counts.
+    /// If several chunks have the same number, keeps the last.
     pub fn new(mut stored: Vec<StoredChunk>, mut inside: Vec<(u64, Arc<[u8]>)>) -> Self {
         stored.sort_by_key(|chunk| chunk.number);
         stored.dedup_by(|later, kept| {
@@ -54,7 +54,7 @@ impl ChunkTable {
         self.stored.iter().fold(0, |sum, chunk| sum.saturating_add(chunk.length))
     }
 
-    /// The chunks that `selection` touches; `starts` are those of the other files.
+    /// The chunks that `selection` touches; `starts` are the starts of the other files.
     ///
     /// # Errors
     /// `LimitExceeded` for too many chunks without reference.

@@ -95,7 +95,7 @@ pub(super) fn element(value: &Value, datatype: &Datatype) -> Option<Vec<u8>> {
                 Some(coded) => f64::from_le_bytes(STANDARD.decode(coded).ok()?.try_into().ok()?),
             };
             let bytes = match size {
-                // A half has no type of its own here; whoever writes one mostly means zero or no number.
+                // A half has no type here; writers mostly mean zero or NaN by one.
                 2 => half_bits(number)?.to_le_bytes().to_vec(),
                 #[expect(clippy::cast_possible_truncation, reason = "the nearest single is what is meant")]
                 4 => (number as f32).to_le_bytes().to_vec(),
@@ -119,7 +119,7 @@ pub(super) fn element(value: &Value, datatype: &Datatype) -> Option<Vec<u8>> {
     }
 }
 
-/// Base64 of the bytes of one element, shorter ones with zeros behind.
+/// Base64 of the bytes of one element; shorter elements are padded with zeros.
 fn coded(value: &Value, size: usize) -> Option<Vec<u8>> {
     let mut bytes = match value.as_str()? {
         "" => Vec::new(),

@@ -17,7 +17,7 @@ use crate::tree::dataset as dataset_of;
 use crate::tree_in_memory::{Content, Group, Node, TreeBuilder, TreeInMemory};
 use crate::{ArrayFile, ChunkLocation, ChunkLocations, ChunkSource, Dimension, DimensionScale, Format, Limits, Link, LinkTarget, ObjectId, Target, Tree};
 
-/// What a reference keeps in memory, beside its bytes.
+/// Bytes of memory that a reference takes in addition to its content.
 const REFERENCE_COST: u64 = 64;
 /// Other files are so far apart in the storage that joins them that no read is extended from one to the next.
 const GAP_BYTES: u64 = 1 << 30;

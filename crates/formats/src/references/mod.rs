@@ -19,7 +19,7 @@ use hyperslab_storage::Storage;
 /// Bytes in which a document of references shows what it is.
 const HEAD_BYTES: u64 = 4096;
 
-/// Whether the bytes look like references: a JSON object whose first keys are those of references or of Zarr's metadata.
+/// Whether the bytes look like references: a JSON object whose first keys are keys of references or of Zarr's metadata.
 pub(crate) fn is_references(storage: &dyn Storage) -> Result<bool> {
     let mut head = vec![0; usize::try_from(storage.len().min(HEAD_BYTES)).unwrap_or_default()];
     storage.read_exact_at(0, &mut head)?;

@@ -149,13 +149,13 @@ struct Divided<K> {
     /// Keys and positions of the numbers.
     numbers: Vec<K>,
     positions: Vec<u16>,
-    /// Positions of NaN, then those of nulls.
+    /// Positions of NaN, then positions of nulls.
     after: Vec<u16>,
     nans: usize,
 }
 
 impl<K: Key> Divided<K> {
-    /// Divides values whose keys are those of numbers from `lowest` to `highest`.
+    /// Divides values whose keys belong to numbers from `lowest` to `highest`.
     fn of(array: &ArrayRef, keys: &[K], (lowest, highest): (K, K)) -> Self {
         let (mut numbers, mut positions, mut after) = (Vec::new(), Vec::new(), Vec::new());
         let mut null_positions = Vec::with_capacity(array.null_count());

@@ -20,7 +20,7 @@ const BLOCK_BYTES: u64 = 128;
 pub(crate) struct BlockGrid {
     /// Extents of a box of whole chunks, which blocks do not cross: multiples of the chunk's extents.
     pub outer: Vec<u64>,
-    /// Extents of the blocks in such a box; at most those of `outer`.
+    /// Extents of the blocks in such a box; at most the extents of `outer`.
     pub inner: Vec<u64>,
 }
 

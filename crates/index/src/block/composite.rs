@@ -15,7 +15,7 @@
 //!   zeros up to a whole word), then for each column with numbers the keys less the least key of the group, each in as many bits
 //!   as the greatest difference needs, as many words as bits. A group does not cross a border of 4,096 bytes.
 //!
-//! Example: the rows (1, 10), (2, 20), (9, NaN) of two columns have a group of the positions 0 and 1, whose least keys are those of 1
+//! Example: the rows (1, 10), (2, 20), (9, NaN) of two columns have a group of the positions 0 and 1, whose smallest keys are the keys of 1
 //! and 10, and a group of position 2, with numbers in the first column only.
 
 use arrow_array::{Array, ArrayRef};
@@ -40,7 +40,7 @@ pub(super) const GROUPS_TOGETHER: usize = 32;
 /// Bytes of `starts` before the groups, and for each group.
 pub(super) const HEADER_BYTES: usize = 8;
 pub(super) const START_BYTES: usize = 6;
-/// Words between the borders that no group crosses: those of a page with a checksum.
+/// Number of words between the borders that no group crosses: the words of a page with a checksum.
 const PAGE_WORDS: usize = 512;
 
 /// The parts of a block as they are stored.
@@ -127,7 +127,7 @@ fn rows_by_mask(columns: &[KeyColumn], rows: usize) -> Vec<Vec<u16>> {
     by_mask
 }
 
-/// The bounds of the block, of groups together, and of each group, as they are stored. `empty` are those of no rows.
+/// The bounds of the block, of groups together, and of each group, as they are stored. `empty` are the bounds of no rows.
 fn samples(columns: &[KeyColumn], groups: &[Bounds], empty: Bounds) -> Vec<u8> {
     let joined = |bounds: &[Bounds]| {
         bounds.iter().fold(empty, |mut sum, more| {
@@ -151,7 +151,7 @@ fn key_of(keys: &[u64], row: u16) -> u64 {
     keys.get(usize::from(row)).copied().unwrap_or_default()
 }
 
-/// Orders rows so that each 64 of them are near each other; in each group by position. `keys` are those of the columns in which all
+/// Orders rows so that each 64 of them are near each other; in each group by position. `keys` are the keys of the columns in which all
 /// are numbers; `next` is the column whose turn it is.
 fn divide(rows: &mut [u16], keys: &[&[u64]], next: usize) {
     let groups = rows.len().div_ceil(GROUP_ROWS);

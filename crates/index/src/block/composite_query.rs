@@ -82,14 +82,14 @@ impl Group {
     }
 }
 
-/// Estimates of shares of a block.
+/// Estimated fractions of a block, from 0 to 1.
 #[derive(Clone, Copy)]
 pub(crate) struct Outlook {
-    /// Of its rows: those in the box.
+    /// Fraction of the rows that are in the box.
     pub inside: f64,
-    /// Of its groups: those whose keys must be compared.
+    /// Fraction of the groups whose keys must be compared.
     pub touched: f64,
-    /// Of its rows: those that the narrowest side leaves alone.
+    /// Fraction of the rows that pass the narrowest side alone.
     pub narrowest: f64,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct CompositeQuery<'a> {
     payload: &'a dyn Payload,
     /// Number of rows of the block.
     elements: u32,
-    /// For each column, where its bounds begin among those of a group, and its width, in bytes.
+    /// For each column, the offset of its bounds within the bounds of a group, and its width, in bytes.
     places: [(usize, usize); MAX_COLUMNS],
     columns: usize,
     /// Bytes of the bounds of a group.
@@ -108,7 +108,7 @@ pub(crate) struct CompositeQuery<'a> {
     groups: usize,
 }
 
-/// If more than one in this many groups are read, all are read at once.
+/// If more than 1/8 of the groups are read, all are read at once.
 const MAX_SHARE_READ_BY_GROUP: usize = 8;
 
 /// A group with rows in a box.

@@ -1,5 +1,5 @@
 //! Packed keys: sorted keys stored as differences, in groups of 64. All differences of a group have the same width in bits,
-//! that of the largest.
+//! the width of the largest one.
 //!
 //! Group j holds the keys with ranks 64 j to 64 j + 63. Its first key is a *sample* and is stored separately. A group of
 //! w-bit differences takes w little-endian words of 64 bits. Bits n·w to n·w + w - 1 hold key n minus key n - 1; the first

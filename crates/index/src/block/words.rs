@@ -1,6 +1,6 @@
 //! Words: for each word of a block of text, the positions of the texts that have it.
 //!
-//! Words are those of `hyperslab_predicate::word`, folded, sorted by their bytes. Of a word of more than 64 bytes, only the
+//! Words are as in `hyperslab_predicate::word`, folded, sorted by their bytes. Of a word of more than 64 bytes, only the
 //! first ones (at most 64, whole characters) are kept, followed by a byte 0xFF, which no other word has. The parts of the
 //! block's row, all little endian:
 //!
@@ -190,13 +190,13 @@ fn split_word(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
     rest.split_at_checked(usize::from(*length)).ok_or_else(bad)
 }
 
-/// Whether `starts` say that the words are those of another version of Unicode, so that they are not used.
+/// Whether `starts` say that the words follow another version of Unicode, so that they are not used.
 pub(crate) fn has_other_unicode(starts: &[u8]) -> bool {
     starts.get(..3).is_some_and(|version| version != UNICODE_VERSION)
 }
 
 impl WordQuery<'_> {
-    /// Number of groups. `Corrupt` also if the words are those of another version of Unicode.
+    /// Number of groups. `Corrupt` also if the words follow another version of Unicode.
     pub fn groups(&self) -> Result<usize> {
         let (header, groups) = self.starts.split_at_checked(HEADER_BYTES).ok_or_else(truncated)?;
         let (version, count) = header.split_at_checked(4).ok_or_else(truncated)?;

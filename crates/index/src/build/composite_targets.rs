@@ -20,7 +20,7 @@ use crate::store::manifest::joined_labels;
 pub(super) struct Together {
     /// Their paths, with the names of members.
     pub path: String,
-    /// The datasets, in the order of the request; an error if one of them does not exist or is none.
+    /// The datasets, in the order of the request; an error if one of them does not exist or is not a dataset.
     pub targets: Result<Vec<Target>>,
     /// Whether the request names them explicitly, so that it is an error if they cannot have an index.
     pub is_named: bool,

@@ -219,7 +219,7 @@ impl Build<'_> {
         Ok(kept)
     }
 
-    /// Builds the blocks of a unit, or keeps those of the previous build if nothing has changed.
+    /// Builds the blocks of a unit, or keeps the blocks of the previous build if nothing has changed.
     fn unit(&self, builder: &mut Builder, unit: &Unit, previous: &BlockDirectory) -> Result<Outcome> {
         self.context.cancellation.check()?;
         let source = self.values.chunk_hash(self.context.file, &unit.around, self.context.cancellation)?;
@@ -255,7 +255,7 @@ impl Build<'_> {
     }
 }
 
-/// Extracts the values of `block` from those of the box `around` it.
+/// Extracts the values of `block` from the values of the box `around` it.
 fn part(whole: &ArrayRef, around: &Region, block: &Region) -> Result<ArrayRef> {
     if around == block {
         return Ok(whole.clone());

@@ -99,7 +99,7 @@ impl DatasetTask {
         sweep::remove_unbuilt(&self.folder);
     }
 
-    /// The number of this build: greater than those of the builds whose blocks it may keep.
+    /// The number of this build: greater than the numbers of the builds whose blocks it may keep.
     pub(crate) fn build_number(&self) -> u64 {
         self.previous.iter().map(|index_file| index_file.build.saturating_add(1)).max().unwrap_or_default()
     }

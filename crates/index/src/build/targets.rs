@@ -20,8 +20,8 @@ pub(super) struct Target {
     pub is_named: bool,
 }
 
-/// The values that a path with wildcards means: of a dataset its elements, of a compound dataset each member, of a group those of
-/// all its datasets. `/table/energy` is one member.
+/// The values that a path with wildcards means: the elements of a dataset, each member of a compound dataset, and all datasets
+/// of a group. `/table/energy` is one member.
 pub(super) fn targets(file: &File, pattern: &str) -> Result<Vec<Target>> {
     let mut all = Vec::new();
     let is_wild = has_wildcard(pattern);

@@ -1,4 +1,4 @@
-//! Indexed parts: what an index is of, the values of one dataset, or those of several that a composite index has together.
+//! Indexed parts: the values that an index describes, of one dataset, or of several datasets for a composite index.
 
 use arrow_array::ArrayRef;
 use hyperslab_array::{Cancellation, Error, Region, Result};
@@ -78,7 +78,7 @@ impl IndexedParts {
         Ok(format!("{all:016x}"))
     }
 
-    /// See [`fingerprint::chunk_hash`]; of several, that of all.
+    /// See [`fingerprint::chunk_hash`]; for several datasets, the hash of all.
     pub fn chunk_hash(&self, file: &File, around: &Region, cancellation: &Cancellation) -> Result<u64> {
         let first = fingerprint::chunk_hash(file, self.first.dataset, around, cancellation)?;
         self.others.iter().try_fold(first, |all, values| Ok(hash(all, &fingerprint::chunk_hash(file, values.dataset, around, cancellation)?.to_le_bytes())))
@@ -119,7 +119,7 @@ impl IndexedParts {
         self.iter().map(|values| values.column.datatype().size()).sum()
     }
 
-    /// Stored bytes of all datasets, or those of their `elements` elements each if that is unknown.
+    /// Stored bytes of all datasets; if unknown, the bytes of `elements` elements of each.
     pub fn stored_bytes(&self, file: &File, elements: u64) -> Result<u64> {
         self.iter().try_fold(0u64, |sum, values| {
             let dataset = file.dataset(values.dataset)?;

@@ -1,4 +1,4 @@
-//! Whether an index still describes the values that a file has now.
+//! Whether an index describes the current values of a file.
 
 pub(crate) mod column;
 pub(crate) mod compare;

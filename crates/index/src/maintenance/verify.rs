@@ -1,4 +1,4 @@
-//! Verify: compares the hashes of all blocks' values with those of the index, and the bytes of the index with their checksums.
+//! Verify: compares the hashes of all blocks' values with the hashes in the index, and the bytes of the index with their checksums.
 
 use hyperslab_array::{Cancellation, Result};
 use hyperslab_reader::File;

@@ -132,7 +132,7 @@ pub(crate) fn audit_decisions(column: &IndexedColumn, touched: &[&BlockEntry], c
         return Ok(());
     }
     let is_costly = !column.has_plain_values()?;
-    // Costly ones have had a look at their claims.
+    // Costly indexes were already checked by `audit_claims`.
     let is_first = !is_costly && column.directory.is_first_decision();
     let audit = || decisions_are_right(column, key_type, set, touched, condition);
     column.audits.spend(is_first, is_costly, || column.judge(audit(), Finding::Decisions, ASK_AGAIN))

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use hyperslab_array::Result;
 
-/// Audits other than first ones take at most one part in this many of the time since the process's first audit.
+/// Audits other than first ones take at most 1/50 of the time since the process's first audit.
 const TIME_PER_AUDIT_TIME: i64 = 50;
-/// Time without queries counts up to this long, in nanoseconds, so that the first queries after a pause are not all audited.
+/// Maximum time without queries that counts, in nanoseconds, so that the first queries after a pause are not all audited.
 const MAX_SAVED_TIME: i64 = 1_000_000_000;
 /// Time that an audit is taken to need while it runs: others do not begin meanwhile.
 const RESERVED_TIME: i64 = 2 * MAX_SAVED_TIME;

@@ -41,7 +41,7 @@ pub(super) fn words_are_right(column: &IndexedColumn, index_file: &IndexFile, ro
             let Some((word, positions)) = index.word_at(below(groups) as usize, below(64) as usize, &mut scratch)? else { continue };
             let Some(position) = positions.select(below(positions.len()) as u32).map(|position| position as usize) else { return Ok(false) };
             let here: HashSet<String> = if texts.is_null(position) { HashSet::new() } else { words_of(texts.value(position)).into_iter().collect() };
-            // Of a long word, the index has the beginning.
+            // The index holds only the beginning of a long word.
             if !here.iter().any(|found| found.as_bytes() == word || (found.len() > word.len() && found.as_bytes().starts_with(&word) && word.len() > 60)) {
                 return Ok(false);
             }

@@ -125,7 +125,7 @@ impl ColumnIndex for IndexedColumn {
     }
 }
 
-/// The positions of a block that are among rows of the dataset; `None` if all are, or if its elements are not those of a chunk of rows.
+/// The positions of a block that are among rows of the dataset; `None` if all are, or if its elements do not form a chunk of rows.
 fn positions_among<'a>(entry: &BlockEntry, among: &'a RowSelection) -> Option<Cow<'a, [u64; CHUNK_WORDS]>> {
     let first = entry.first.filter(|first| first.is_multiple_of(CHUNK_ROWS))?;
     match among.rows_of_chunk(first / CHUNK_ROWS)? {

@@ -134,7 +134,7 @@ impl IndexedComposite {
             return Ok(());
         }
         let is_costly = !self.has_plain_values()?;
-        // Costly ones have had a look at their claims.
+        // Costly indexes were already checked by `audit_claims`.
         let is_first = !is_costly && self.directory.is_first_decision();
         self.audits.spend(is_first, is_costly, || self.judge(self.decisions_are_right(touched, sides), Finding::Decisions, ASK_AGAIN))
     }

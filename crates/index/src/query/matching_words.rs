@@ -56,7 +56,7 @@ impl Outcome {
 
 struct Evaluation<'a> {
     words: &'a WordQuery<'a>,
-    /// All positions of the block, those of nulls, and those of texts.
+    /// All positions of the block, the positions of nulls, and the positions of texts.
     all: RoaringBitmap,
     nulls: RoaringBitmap,
     texts: RoaringBitmap,

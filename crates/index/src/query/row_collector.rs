@@ -54,7 +54,7 @@ impl Positions {
         Ok(Self::Many(words))
     }
 
-    /// All positions of a block with `count` elements except those of the lists.
+    /// All positions of a block with `count` elements except the positions in the lists.
     pub fn all_but(count: u32, lists: impl FnOnce(&mut dyn FnMut(&[[u8; 2]])) -> Result<()>) -> Result<Self> {
         let mut words = Box::new([0u64; CHUNK_WORDS]);
         fill(&mut words, count);

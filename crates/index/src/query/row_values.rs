@@ -1,7 +1,7 @@
 //! Row values: the values of given rows, from an index of level `Exact`.
 //!
 //! First the wanted positions of each block are determined, and thus the place of its values in the result. Then each block
-//! scatters its keys to their positions and copies those of the wanted positions in order. Blocks are processed in parallel.
+//! scatters its keys to their positions and copies the keys of the wanted positions in order. Blocks are processed in parallel.
 
 use arrow_array::{ArrayRef, BooleanArray, make_array};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, NullBuffer};
@@ -22,7 +22,7 @@ use crate::store::index_file::PAGE_BYTES;
 use crate::block::rank_query::{RankQuery, truncated};
 
 /// If at least 1/8 of a block's values are wanted, the keys of all its values are scattered to their positions; otherwise
-/// only those of wanted positions.
+/// only the keys at wanted positions.
 const SCATTER_ALL_DIVISOR: usize = 8;
 /// Number of ranks whose positions share a page of the index file.
 const RANKS_PER_PAGE: u32 = (PAGE_BYTES / 2) as u32;
@@ -228,7 +228,7 @@ fn index_of(wanted: &Wanted<'_>, position: u16) -> usize {
 }
 
 /// Copies the keys of a range of ranks to the slots of their positions, if `is_wanted`. Returns the number of wanted positions,
-/// and those of NaN (true) and null (false) among them.
+/// and the positions of NaN (true) and null (false) among them.
 fn scatter<K: Key>(
     query: &RankQuery<'_>,
     ranks: std::ops::Range<u32>,

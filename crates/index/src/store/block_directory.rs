@@ -117,7 +117,7 @@ impl BlockDirectory {
         Some((index_file, index_file.rows.get(row)?))
     }
 
-    /// The number of blocks whose words are those of another version of Unicode. Reads the beginnings of the words of all blocks.
+    /// The number of blocks whose words follow another version of Unicode. Reads the beginnings of the words of all blocks.
     pub fn blocks_of_other_unicode(&self) -> usize {
         let is_other = |entry: &&BlockEntry| {
             let Some((index_file, row)) = self.row(entry).filter(|(_, row)| row.level == Level::Words) else { return false };
@@ -175,7 +175,7 @@ fn linear(block: &Region, shape: &[u64]) -> Option<u64> {
     is_consecutive.then_some(first)
 }
 
-/// Opens the index files of a dataset of the data file `file`. The blocks of a build replace those of earlier builds: if an
+/// Opens the index files of a dataset of the data file `file`. The blocks of a build replace the blocks of earlier builds: if an
 /// index file of a build is damaged, it is unknown which blocks it replaced, so that the files of earlier builds are not used.
 pub(crate) fn open_directory(files: &IndexFiles, file: &Path, indexed: &IndexedDataset) -> Result<BlockDirectory> {
     let mut opened: Vec<(u64, bool, Option<IndexFile>)> = indexed

@@ -24,7 +24,7 @@ pub(crate) const BATCH_BLOCKS: usize = 32;
 /// Bytes that share a checksum.
 pub(crate) const PAGE_BYTES: usize = 4096;
 
-/// Index files in a shared file begin at multiples of this number of bytes.
+/// Alignment of index files in a shared file, in bytes.
 pub(crate) const FILE_ALIGNMENT: u64 = 64;
 
 /// The index of a block, and the source that it was built from.

@@ -26,7 +26,7 @@ impl IndexFileName {
         }
     }
 
-    /// The name, if it is that of an index file.
+    /// The name, if it is an index file's name.
     pub fn parse(name: &str) -> Option<Self> {
         UniqueName::parse(name.strip_suffix(SUFFIX)?).ok().map(Self)
     }

@@ -338,7 +338,7 @@ struct BatchColumns {
     /// Where the values of each large column end, by row, and all of them.
     large: Vec<(Vec<u64>, Span)>,
     row_sums: Vec<u32>,
-    /// Checksums of the pages of the large columns, and where those of each row end.
+    /// Checksums of the pages of the large columns, and where the checksums of each row end.
     sum_ends: Vec<u64>,
     sums: Vec<u8>,
 }

@@ -114,7 +114,7 @@ impl IndexedDataset {
         std::iter::once((self.path.as_str(), self.member.as_deref())).chain(self.others.iter().map(|other| (other.path.as_str(), other.member.as_deref())))
     }
 
-    /// The path of the dataset, and the name of the member: `/table/energy`; of a composite index those of each, `/x, /y`.
+    /// The path of the dataset, and the name of the member: `/table/energy`; for a composite index, the paths of all, `/x, /y`.
     pub fn label(&self) -> String {
         joined_labels(self.places().map(|(path, member)| label(path, member)))
     }
@@ -136,7 +136,7 @@ pub(crate) struct IndexFileEntry {
     pub bytes: u64,
     /// Its number of blocks.
     pub blocks: u64,
-    /// The build of the dataset's index that wrote it, counted from 0. Its blocks replace those of earlier builds.
+    /// The build of the dataset's index that wrote it, counted from 0. Its blocks replace the blocks of earlier builds.
     #[serde(default)]
     pub build: u64,
     /// Where it begins in its file, in bytes: small datasets share a file.
@@ -252,7 +252,7 @@ impl Manifest {
         output.publish(bytes.len() as u64, Existing::Replace)
     }
 
-    /// Changes the manifest of `folder` under its lock, then removes index files that it no longer names.
+    /// Changes the manifest of `folder` under its lock, then removes index files that it does not name.
     pub fn change(folder: &Path, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let lock = FolderLock::take(folder)?;
         let mut manifest = match Self::read(folder) {

@@ -30,7 +30,7 @@ pub(crate) struct Place {
 }
 
 /// The places to look at, in this order. `index_folder` is a folder for the indexes of files in any folder. If `file` is a
-/// symbolic link, the places of its target follow those of the link.
+/// symbolic link, the places of its target follow the places of the link.
 pub(crate) fn places(file: &Path, index_folder: Option<&Path>) -> Vec<Place> {
     let is_link = file.symlink_metadata().is_ok_and(|found| found.is_symlink());
     let real = is_link.then(|| file.canonicalize().ok()).flatten();
@@ -83,7 +83,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// The version of the file at `path` now.
+    /// The current version of the file at `path`.
     pub fn of(path: &Path) -> std::io::Result<Self> {
         std::fs::metadata(path).map(|found| Self::new(&found))
     }

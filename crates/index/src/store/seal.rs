@@ -42,8 +42,8 @@ impl Write for Hashed {
     }
 }
 
-/// The key of this user. If it cannot be kept in a file, that of this process: the indexes that it builds are then its own,
-/// and those of a stranger to other processes.
+/// The key of this user. If it cannot be kept in a file, the key of this process: then only this process trusts the indexes
+/// that it builds.
 fn key() -> &'static Key {
     static KEY: OnceLock<Key> = OnceLock::new();
     KEY.get_or_init(|| key_path().and_then(|path| kept_key(&path)).or_else(random_key).unwrap_or_else(unpredictable_key))
@@ -110,7 +110,7 @@ mod tests {
         let key = kept_key(&path);
         assert!(key.is_some() && key == kept_key(&path));
         assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o777, 0o600);
-        // A damaged key is not replaced: the indexes would be those of a stranger.
+        // A damaged key is not replaced: existing indexes would become untrusted.
         std::fs::write(&path, "short")?;
         assert_eq!(kept_key(&path), None);
         Ok(())

@@ -22,7 +22,7 @@ impl Stamp {
         Some(Self { bytes: storage.stamped_bytes(), modified_nanoseconds: storage.modified_nanoseconds()? })
     }
 
-    /// The stamp of the file, or of all files of the folder, that is at `path` now.
+    /// The current stamp of the file, or of all files of the folder, at `path`.
     pub fn now(path: &Path) -> Option<Self> {
         let (bytes, modified_nanoseconds) = hyperslab_reader::foreign::path_stamp(path)?;
         Some(Self { bytes, modified_nanoseconds })

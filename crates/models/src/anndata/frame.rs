@@ -14,7 +14,7 @@ use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
 
 use super::ENCODING;
-use crate::look::{Member, attributes_at, contradiction, join, members, optional, text_of, texts, values};
+use crate::look::{AsColumn, Member, attributes_at, contradiction, join, members, optional, text_of, texts, values};
 
 /// Group with the categories of the columns of a data frame, as anndata 0.7 wrote it.
 const OLD_CATEGORIES: &str = "__categories";
@@ -38,7 +38,7 @@ struct Column {
     /// The array that has a value or code for each row.
     rows: String,
     values: Values,
-    /// Of categories: where they are, and their codes, because numbers as categories are plain values in a table.
+    /// The paths of the categories and their codes, because numeric categories are plain values in a table.
     about: BTreeMap<String, String>,
 }
 
@@ -90,8 +90,8 @@ impl Frame {
                 return Err(contradiction(file, path, format!("the data frame names the column {name:?}, which it does not have")));
             };
             match column(file, path, &Member { name: name.clone(), ..member })? {
-                Ok(column) => columns.push(column),
-                Err(reason) => omitted.push(Omitted::new(name.clone(), reason)),
+                AsColumn::Column(column) => columns.push(column),
+                AsColumn::Omitted(reason) => omitted.push(Omitted::new(name.clone(), reason)),
             }
         }
         let is_named = |member: &Member| {
@@ -214,20 +214,20 @@ fn codes_fit(file: &File, path: &str, counts: &[Option<u64>]) -> Result<Vec<bool
     Ok(fits)
 }
 
-/// A member as a column, or why it is none.
-fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, String>> {
+/// A member as a column, or why it is not one.
+fn column(file: &File, frame: &str, member: &Member) -> Result<AsColumn<Column>> {
     let object = match &member.object {
-        Err(error) => return Ok(Err(format!("cannot be read: {}", error.message()))),
+        Err(error) => return Ok(AsColumn::Omitted(format!("cannot be read: {}", error.message()))),
         Ok((_, object)) => object,
     };
     let attributes = member.attributes()?;
-    let column = |rows: String, values: Values| Ok(Ok(Column::plain(&member.name, rows, values)));
+    let column = |rows: String, values: Values| Ok(AsColumn::Column(Column::plain(&member.name, rows, values)));
     if let Some(dataset) = object.dataset() {
         if let Some(refusal) = &dataset.refusal {
-            return Ok(Err(format!("cannot be read: {}", refusal.message())));
+            return Ok(AsColumn::Omitted(format!("cannot be read: {}", refusal.message())));
         }
         if dataset.dataspace.ndim() != 1 {
-            return Ok(Err(format!("has shape {:?}, not one dimension", dataset.dataspace.shape())));
+            return Ok(AsColumn::Omitted(format!("has shape {:?}, not one dimension", dataset.dataspace.shape())));
         }
         let whole = ArrayPart::whole(member.path.clone());
         // anndata 0.7: codes with a reference to their categories.
@@ -237,7 +237,7 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
                 return Err(contradiction(file, &member.path, format!("codes whose categories are missing: there is no {path}")));
             };
             let ordered = is_true(&*categories.attributes()?, "ordered")?;
-            return Ok(Ok(Column::of_categories(&member.name, member.path.clone(), whole, path, None, ordered)));
+            return Ok(AsColumn::Column(Column::of_categories(&member.name, member.path.clone(), whole, path, None, ordered)));
         }
         return column(member.path.clone(), Values::Array(whole));
     }
@@ -259,14 +259,14 @@ fn column(file: &File, frame: &str, member: &Member) -> Result<Result<Column, St
             }
             let ordered = is_true(&attributes, "ordered")?;
             let whole = ArrayPart::whole(codes.clone());
-            Ok(Ok(Column::of_categories(&member.name, codes, whole, categories, mask, ordered)))
+            Ok(AsColumn::Column(Column::of_categories(&member.name, codes, whole, categories, mask, ordered)))
         }
         Some("nullable-integer" | "nullable-boolean" | "nullable-string-array") => {
             let (values, mask) = (part("values")?, part("mask")?);
             column(values.clone(), Values::Masked { values: ArrayPart::whole(values), mask: ArrayPart::whole(mask) })
         }
-        Some(other) => Ok(Err(format!("has the encoding {other}, which is not a column"))),
-        None => Ok(Err("is a group without an encoding".to_owned())),
+        Some(other) => Ok(AsColumn::Omitted(format!("has the encoding {other}, which is not a column"))),
+        None => Ok(AsColumn::Omitted("is a group without an encoding".to_owned())),
     }
 }
 

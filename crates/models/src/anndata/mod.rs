@@ -35,7 +35,7 @@ enum Element {
     Frame,
     Sparse,
     Array(Vec<u64>),
-    /// Why it is none of these.
+    /// Why it is not one of these.
     Other(String),
 }
 
@@ -69,7 +69,7 @@ fn element(member: &Member) -> Result<Element> {
     })
 }
 
-/// The elements: those of the root, then those of its collections.
+/// The elements: members of the root, then members of its collections.
 fn elements(file: &File) -> Result<Vec<Named>> {
     let mut found = Vec::new();
     for name in ROOT {

@@ -8,7 +8,7 @@ use hyperslab_scan::Omitted;
 use crate::grid::variables::{Variable, Variables};
 use crate::look::text_of;
 
-/// A group with its variables and those of the groups above it.
+/// A group with its variables and the variables of the groups above it.
 pub(crate) struct Group {
     /// Path of the group: `/`, `/run/1`.
     pub path: String,

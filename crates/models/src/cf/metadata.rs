@@ -16,7 +16,7 @@ use super::roles::grid_mapping_of;
 use crate::grid::variables::Variable;
 use crate::look::values;
 
-/// `cell_methods` and `grid_mapping`. What does not parse is no metadata: `validate` says so.
+/// `cell_methods` and `grid_mapping`. Attributes that do not parse are ignored: `validate` reports them.
 pub(crate) fn metadata(group: &Group, variable: &Variable) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     if let Some(Ok(methods)) = text(variable, "cell_methods").map(|text| cell_methods::parse(&text)) {
@@ -101,7 +101,7 @@ fn one(array: &ArrayRef, index: usize) -> Value {
     let shown = || json!(arrow_cast::display::array_value_to_string(array, index).unwrap_or_default());
     match array.data_type() {
         DataType::Float32 => {
-            // The shortest decimal of the stored number, not that of the nearest double.
+            // The shortest decimal of the stored number, not of the nearest double.
             let number = array.as_primitive::<arrow_array::types::Float32Type>().value(index);
             number.to_string().parse::<f64>().ok().filter(|number| number.is_finite()).map_or_else(shown, |number| json!(number))
         }

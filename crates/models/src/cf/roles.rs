@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::group::{Group, has, text, words};
 use crate::grid::variables::Variable;
 
-/// Paths of variables that are no data, and of whom.
+/// Paths of variables that are not data, and the variables that they describe.
 pub(crate) struct Roles {
     /// Bounds, each with the path of the variable that they bound.
     pub bounds: BTreeMap<String, String>,

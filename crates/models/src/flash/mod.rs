@@ -1,7 +1,7 @@
 //! FLASH: adaptive meshes of blocks, each with the same number of cells, as FLASH writes them in its plot files and checkpoints.
 //!
 //! A file has arrays of blocks: where each begins and ends, its level, whether it is a leaf, and an array of cells of all blocks for
-//! each variable. The table `cells` has a row for each cell of each block, level by level; those of leaves are not covered. The table
+//! each variable. The table `cells` has a row for each cell of each block, level by level; cells of leaves are not covered. The table
 //! `boxes` has a row for each block.
 
 mod mesh;

@@ -9,7 +9,7 @@ use hyperslab_array::{Attribute, Datatype, Error, Result};
 use super::variables::Variable;
 use crate::look::{text_of, texts, values};
 
-/// The numbers of a variable that stand for no index: those of `_FillValue` and `missing_value`, and flags that mean `out_of_mesh`.
+/// The numbers of a variable that stand for no index: `_FillValue` and `missing_value`, and flags that mean `out_of_mesh`.
 pub(crate) fn missing(variable: &Variable) -> Result<Vec<i64>> {
     let mut missing = Vec::new();
     for name in ["_FillValue", "missing_value"] {

@@ -39,7 +39,7 @@ pub(crate) struct DataTable<'a> {
 }
 
 impl Location {
-    /// The tables of this location: first that of the elements themselves, which is always there. What is left out of `data`
+    /// The tables of this location: first the table of the elements themselves, which is always there. What is left out of `data`
     /// goes to `omitted`.
     pub fn tables<'a>(&self, data: &[&'a Variable], omitted: &mut Vec<Omitted>) -> Vec<DataTable<'a>> {
         let mut tables = vec![DataTable { name: self.table.clone(), dimensions: vec![self.dimension.clone()], variables: Vec::new() }];
@@ -117,7 +117,7 @@ impl Location {
 }
 
 impl DataTable<'_> {
-    /// Names of the dimensions besides that of the elements.
+    /// Names of the dimensions other than the dimension of the elements.
     pub fn further<'a>(&'a self, location: &'a Location) -> impl Iterator<Item = &'a str> {
         self.dimensions.iter().map(String::as_str).filter(|name| *name != location.dimension)
     }

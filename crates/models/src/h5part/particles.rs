@@ -57,7 +57,7 @@ fn unequal(file: &File, step: &Step, first: &ParticleArray, other: &ParticleArra
     contradiction(file, &other.path, message)
 }
 
-/// A member as an array of particles, or why it is none.
+/// A member as an array of particles, or why it is not one.
 fn array(member: &Member) -> Result<ParticleArray, String> {
     let (_, object) = member.object.as_ref().map_err(|error| format!("cannot be read: {}", error.message()))?;
     let Some(dataset) = object.dataset() else {

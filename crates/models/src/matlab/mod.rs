@@ -76,7 +76,7 @@ impl Model for Matlab {
     fn recognize(&self, file: &File) -> Result<Option<Recognition>> {
         let array_file = file.array_file();
         let mut header = [0; HEADER.len()];
-        // A file that is shorter is none of MATLAB's.
+        // A shorter file is not a MATLAB file.
         let has_header = array_file.user_block_bytes() >= 128 && array_file.storage().read_exact_at(0, &mut header).is_ok() && header == HEADER;
         if has_header {
             return Ok(Some(Recognition::new(self.name(), Certainty::Certain, "the header says MATLAB 7.3")));

@@ -12,7 +12,7 @@ use crate::model::Problem;
 pub(crate) struct Struct {
     path: String,
     columns: Vec<Field>,
-    /// Fields that are no columns.
+    /// Fields that are not columns.
     pub omitted: Vec<Omitted>,
     /// Whether a field does not fit the table: it has another length, or is not a vector.
     is_mixed: bool,

@@ -119,7 +119,7 @@ fn by_number(file: &File, group: &Group, ndim: usize) -> Result<Named> {
 /// The axes of a signal of `shape`.
 ///
 /// # Errors
-/// `Corrupt` for axes that name nothing, or whose lengths are not those of the signal.
+/// `Corrupt` for axes that name nothing, or whose lengths do not match the signal.
 pub(crate) fn axes(file: &File, group: &Group, signal: &Attributes, shape: &[u64]) -> Result<Vec<Axis>> {
     let mut axes = Vec::new();
     for (name, dimensions) in named(file, group, signal, shape)? {

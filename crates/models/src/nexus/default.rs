@@ -31,7 +31,7 @@ pub(super) fn path(file: &File) -> Result<Option<String>> {
     Err(contradiction(file, &path, "the attributes default lead in a circle"))
 }
 
-/// The first data of a group without a default: of the root, that of its first entry that has any.
+/// The first data of a group without a default: for the root, the first data of its first entry that has any.
 fn first_data(file: &File, group: &Group) -> Result<Option<String>> {
     if text_of(&group.attributes, CLASS)?.as_deref() == Some("NXentry") || group.path != "/" {
         return own_data(file, group);

@@ -7,7 +7,7 @@ use hyperslab_scan::{ArrayPart, Bounds, Omitted, SegmentDefinition, Values};
 
 use super::{TYPE, list_length};
 use crate::groups::Group;
-use crate::look::{Member, contradiction, text_of, texts, values};
+use crate::look::{AsColumn, Member, contradiction, text_of, texts, values};
 
 /// Column with a number for each row.
 const ID: &str = "id";
@@ -71,8 +71,8 @@ impl DynamicTable {
             };
             table.used.push(name.clone());
             match table.column(file, group, member)? {
-                Ok(values) => table.columns.push((name, values)),
-                Err(reason) => table.omitted.push(Omitted::new(member.path.clone(), reason)),
+                AsColumn::Column(values) => table.columns.push((name, values)),
+                AsColumn::Omitted(reason) => table.omitted.push(Omitted::new(member.path.clone(), reason)),
             }
         }
         let unnamed = group.members.iter().filter(|member| !table.used.contains(&member.name) && member.dataset().is_some());
@@ -81,10 +81,10 @@ impl DynamicTable {
     }
 
     /// The values of a column, or why they cannot be a column.
-    fn column(&mut self, file: &File, group: &Group, member: &Member) -> Result<Result<Values, String>> {
+    fn column(&mut self, file: &File, group: &Group, member: &Member) -> Result<AsColumn<Values>> {
         let dataset = match (&member.object, member.dataset()) {
-            (Err(error), _) => return Ok(Err(format!("cannot be read: {}", error.message()))),
-            (_, None) => return Ok(Err("is not a dataset".to_owned())),
+            (Err(error), _) => return Ok(AsColumn::Omitted(format!("cannot be read: {}", error.message()))),
+            (_, None) => return Ok(AsColumn::Omitted("is not a dataset".to_owned())),
             (_, Some(dataset)) => dataset,
         };
         let path = member.path.clone();
@@ -98,7 +98,7 @@ impl DynamicTable {
                     let count = list_length(file, group, &name)?.unwrap_or(0);
                     self.used.push(name.clone());
                     if group.member(&format!("{name}_index")).is_some_and(is_index) {
-                        return Ok(Err("is ragged more than twice".to_owned()));
+                        return Ok(AsColumn::Omitted("is ragged more than twice".to_owned()));
                     }
                     (second, count, Some(ArrayPart::whole(first)))
                 }
@@ -107,15 +107,21 @@ impl DynamicTable {
                 return Err(contradiction(file, &ends, format!("divides a column into {count} rows, but the table has {} rows", self.rows)));
             }
             if let Some(refusal) = &dataset.refusal {
-                return Ok(Err(format!("cannot be read: {}", refusal.message())));
+                return Ok(AsColumn::Omitted(format!("cannot be read: {}", refusal.message())));
             }
             if dataset.dataspace.ndim() == 0 {
                 return Err(contradiction(file, &path, "a column without dimensions"));
             }
-            return Ok(Ok(Values::Lists { offsets: ArrayPart::whole(ends), bounds: Bounds::Ends, inner, values: ArrayPart::whole(path), extent: None }));
+            return Ok(AsColumn::Column(Values::Lists {
+                offsets: ArrayPart::whole(ends),
+                bounds: Bounds::Ends,
+                inner,
+                values: ArrayPart::whole(path),
+                extent: None,
+            }));
         }
         if let Some(refusal) = &dataset.refusal {
-            return Ok(Err(format!("cannot be read: {}", refusal.message())));
+            return Ok(AsColumn::Omitted(format!("cannot be read: {}", refusal.message())));
         }
         let shape = dataset.dataspace.shape();
         if shape.first() != Some(&self.rows) {
@@ -123,15 +129,15 @@ impl DynamicTable {
         }
         let whole = ArrayPart::whole(path.clone());
         if shape.len() > 1 {
-            return Ok(Ok(Values::Vectors { values: whole }));
+            return Ok(AsColumn::Column(Values::Vectors { values: whole }));
         }
         if text_of(&*member.attributes()?, TYPE)?.as_deref() == Some("EnumData") {
             let elements = target(file, member, "elements")?;
             let elements = elements.ok_or_else(|| contradiction(file, &path, "a column of codes without a reference to its elements"))?;
             self.used.extend(elements.strip_prefix(&format!("{}/", self.path)).map(str::to_owned));
-            return Ok(Ok(Values::Categories { codes: whole, categories: ArrayPart::whole(elements), mask: None, ordered: false }));
+            return Ok(AsColumn::Column(Values::Categories { codes: whole, categories: ArrayPart::whole(elements), mask: None, ordered: false }));
         }
-        Ok(Ok(Values::Array(whole)))
+        Ok(AsColumn::Column(Values::Array(whole)))
     }
 
     pub fn definition(&self) -> Result<SegmentDefinition> {

@@ -125,7 +125,7 @@ impl Model for OpenPmd {
 
     fn table(&self, file: &File, name: &str) -> Result<Vec<SegmentDefinition>> {
         let iterations = iterations(file)?;
-        // A contradiction in a mesh is no matter of particles.
+        // A contradiction in a mesh does not concern particles.
         if let Some(species) = seen(&iterations, |iteration| &iteration.species).iter().find(|species| named("particles", species) == name) {
             return species::table(file, &iterations, species);
         }

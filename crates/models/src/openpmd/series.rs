@@ -18,7 +18,7 @@ pub(crate) struct Iteration {
     pub number: i64,
     pub path: String,
     attributes: Arc<Attributes>,
-    /// Of a missing `timeUnitSI`.
+    /// Used if `timeUnitSI` is missing.
     default_unit: Option<f64>,
     pub meshes: Vec<Member>,
     /// The species; particles that are in no species are one without a name.
@@ -41,7 +41,7 @@ pub(crate) fn are_units_optional(file: &File) -> Result<bool> {
     Ok(major.is_some_and(|major| major >= 2))
 }
 
-/// Whether the file says where its iterations are. Files of extensions, such as those of external fields, need not have any.
+/// Whether the file says where its iterations are. Files of extensions, such as external fields, need not have any.
 pub(crate) fn has_base_path(file: &File) -> Result<bool> {
     Ok(file.attributes(file.root())?.get("basePath").is_some())
 }
@@ -143,7 +143,7 @@ pub(crate) fn is_empty(file: &File, record: &Member) -> Result<bool> {
 struct Places {
     meshes: Option<String>,
     particles: Option<String>,
-    /// Of a missing `timeUnitSI`.
+    /// Used if `timeUnitSI` is missing.
     default_unit: Option<f64>,
 }
 

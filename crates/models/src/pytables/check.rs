@@ -57,7 +57,7 @@ pub fn check_indexes(file: &File, cancellation: &Cancellation) -> Result<Vec<Che
 
 /// Why a comparison ended early.
 enum Stopped {
-    /// The index is not that of the table.
+    /// The index does not belong to the table.
     Differs(String),
     Error(Error),
 }

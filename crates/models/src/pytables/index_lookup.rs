@@ -20,13 +20,13 @@ const MAX_ROW_FRACTION: u64 = 64;
 const MAX_ROWS: u64 = 1 << 24;
 /// Most look-ups of an end of an interval in a slice; each reads a chunk. A condition that needs more is tested on all rows.
 const MAX_SEARCHES: u64 = 4096;
-/// Conditions whose rows are kept: those of a scan that is under way.
+/// Maximum number of conditions whose rows are kept, for scans in progress.
 const KEPT_CONDITIONS: usize = 4;
 
 /// The candidates of a condition.
 #[derive(Clone)]
 enum Candidates {
-    /// So many that the index was not asked for them.
+    /// Too many candidates, so the index was not asked for them.
     All,
     Rows(Arc<RowSelection>),
 }
@@ -181,7 +181,7 @@ impl ColumnIndex for IndexedColumn {
         Ok(None)
     }
 
-    /// Chunks of the table that the selection touches, and those of them without a candidate.
+    /// Number of chunks of the table that the selection touches, and how many of them have no candidate.
     fn blocks(&self, selection: &Selection, condition: &Condition) -> Result<Blocks> {
         let found = self.within(selection, condition, &Cancellation::new())?;
         let [axis] = selection.axes() else { return Err(Error::internal("rows of a table along several dimensions")) };

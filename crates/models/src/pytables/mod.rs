@@ -1,6 +1,6 @@
 //! PyTables: tables as compound datasets, and arrays, with their classes in attributes. pandas' HDFStore is built on it.
 //!
-//! Tables: the datasets of class TABLE by their paths. Arrays: those of the classes ARRAY, CARRAY and EARRAY. Arrays of pickled
+//! Tables: the datasets of class TABLE by their paths. Arrays: the datasets of the classes ARRAY, CARRAY and EARRAY. Arrays of pickled
 //! objects are named, and never read as objects. Indexes that PyTables keeps for columns narrow scans, if they are believed.
 
 mod check;

@@ -21,7 +21,7 @@ use crate::look::{Member, join, numbers, optional, text_of};
 const MAX_BOUNDS: u64 = 1 << 23;
 /// Most values of the last slice and of a chunk, which are in memory at a time.
 const MAX_VALUES: u64 = 1 << 24;
-/// The key of NaN: PyTables sorts it behind all numbers.
+/// The key of NaN: PyTables sorts it after all numbers.
 pub(super) const NAN: u64 = u64::MAX;
 
 /// The index of a column with plain numbers.
@@ -114,7 +114,7 @@ impl IndexArray {
     }
 }
 
-/// The arrays of an index: sorted values and their rows, those of the last slice, and first and last values of slices and chunks.
+/// The arrays of an index: sorted values and their rows, the same for the last slice, and first and last values of slices and chunks.
 struct IndexArrays {
     sorted: IndexArray,
     indices: IndexArray,
@@ -165,7 +165,7 @@ impl IndexArrays {
 /// What an index cannot be used for: a sentence about it.
 pub(super) type Unusable = String;
 
-/// Why an index that is damaged, or unlike those of PyTables, is left alone; other errors are the caller's.
+/// Why an index that is damaged, or that PyTables would not write, is not used; other errors are the caller's.
 fn unusable<T>(result: Result<T>) -> Result<std::result::Result<T, Unusable>> {
     match result {
         Ok(value) => Ok(Ok(value)),
@@ -405,13 +405,13 @@ fn keys_of(file: &File, dataset: ObjectId, selection: &Selection, key_type: KeyT
     keys(key_type, &values(file, dataset, selection, cancellation)?)
 }
 
-/// Keys of numbers in PyTables' order: the zeros are equal, and NaN is behind all others.
+/// Keys of numbers in PyTables' order: the zeros are equal, and NaN follows all others.
 pub(super) fn keys(key_type: KeyType, values: &ArrayRef) -> Result<Vec<u64>> {
     let zero = match key_type {
         KeyType::Float(_) => key_type.at_least(0.0),
         _ => None,
     };
-    // The least key of a number that is at least 0 is that of -0.
+    // The smallest key of a number that is at least 0 is the key of -0.
     let one = |key: Option<u64>| match key {
         None => NAN,
         Some(key) if Some(key) == zero => key + 1,

@@ -85,7 +85,7 @@ pub(crate) struct Mesh<'a> {
     variables: &'a Variables,
     /// The variable that describes it.
     pub variable: &'a Variable,
-    /// Whether the file has other meshes, so that names of tables have that of the mesh.
+    /// Whether the file has other meshes, so that names of tables contain the name of the mesh.
     several: bool,
 }
 

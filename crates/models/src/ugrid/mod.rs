@@ -2,7 +2,7 @@
 //!
 //! Tables: `faces`, `nodes` and `edges` have a row for each element, with coordinates, lists of connected elements and data.
 //! Data with further dimensions, such as time and layer, have a table for each set of them: `faces_time_layer`. If a file has
-//! several meshes, the name of the mesh follows that of the elements: `faces_ocean_time`.
+//! several meshes, the name of the mesh follows the name of the elements: `faces_ocean_time`.
 
 mod mesh;
 
@@ -79,7 +79,7 @@ impl Model for Ugrid {
         let meshes = meshes(file, &variables);
         let names = |mesh: &Mesh<'_>, kind| match Part::of(mesh, kind) {
             Ok(part) => part.into_iter().flat_map(|part| part.tables).map(|table| table.name).collect(),
-            // Whoever asks for this table learns why there is none.
+            // The error for this table says why it does not exist.
             Err(_) => vec![mesh.table_name(kind)],
         };
         Ok(meshes.iter().flat_map(|mesh| KINDS.into_iter().flat_map(move |kind| names(mesh, kind))).collect())

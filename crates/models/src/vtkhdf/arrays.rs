@@ -73,14 +73,14 @@ pub(super) fn arrays(
     Ok(found)
 }
 
-/// The columns of all arrays of a table: those of a name have one name in all segments.
+/// The columns of all arrays of a table. Arrays of one name have the same column names in all segments.
 pub(super) struct Columns {
     /// Name of the array and component, and the name of the column, with an array that has it.
     list: Vec<(String, Option<u64>, String, ArrayPart)>,
 }
 
 impl Columns {
-    /// Of arrays in the order of segments.
+    /// The columns of arrays, which are in the order of segments.
     pub fn of<'a>(all: impl Iterator<Item = &'a Field>, mut taken: BTreeSet<String>) -> Self {
         let (mut list, mut known) = (Vec::new(), BTreeSet::new());
         for array in all {
@@ -96,7 +96,7 @@ impl Columns {
     }
 
     /// For each column its name and its values in a segment. `part` says which part of an array the segment has: a mapping for each
-    /// dimension but that of components, or none for the whole array.
+    /// dimension except the components, or none for the whole array.
     pub fn values<'a>(
         &'a self,
         arrays: &'a [Field],

@@ -29,7 +29,7 @@ pub(super) struct Image {
     points: [u64; 3],
     origin: [f64; 3],
     spacing: [f64; 3],
-    /// Whether the axes of the grid are those of space.
+    /// Whether the axes of the grid are the axes of space.
     is_aligned: bool,
     of_points: Vec<Field>,
     of_cells: Vec<Field>,
@@ -69,7 +69,7 @@ impl Grid {
         [2, 1, 0].into_iter().filter(|direction| self.axis(*direction).is_some()).map(|direction| self.count(direction)).collect()
     }
 
-    /// Along how many dimensions the elements of an array of this shape lie: those of the rows, or all three.
+    /// Number of dimensions of the elements of an array of this shape: the dimensions of the rows, or all three.
     fn fits(&self, shape: &[u64]) -> Option<usize> {
         let [i, j, k] = self.counts;
         let rows = self.shape();

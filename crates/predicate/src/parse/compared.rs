@@ -9,7 +9,7 @@ use super::super::word::Words;
 use super::super::{Comparison, List, Literal, Predicate};
 use super::{BIT_OR, MAX_COMPUTED_LITERALS, Node, Parser, negate, single_or};
 
-/// Lists of up to this many constants are kept as written.
+/// Maximum number of constants in a list that is kept as written.
 const MAX_WRITTEN_LITERALS: usize = 64;
 
 impl Parser<'_> {

@@ -1,4 +1,4 @@
-//! The description of a dataset; that of a virtual one has the extent that its sources give it now.
+//! The description of a dataset; a virtual dataset has the extent that follows from its sources.
 //!
 //! The one recursion between files of this crate goes through methods of [`File`] here and in `read`: the extent and the
 //! values of a virtual dataset come from its sources, which may be virtual datasets themselves. `File::step_to` bounds it.

@@ -1,4 +1,4 @@
-//! Finds the path of an object: one that is known, or that of the first hard link that leads to it.
+//! Finds the path of an object: one that is known, or the path of the first hard link that leads to it.
 
 use std::sync::Arc;
 

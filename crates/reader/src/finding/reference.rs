@@ -56,7 +56,7 @@ impl File {
 /// The kind of target of a stored reference, without following it; `None` for a null reference.
 ///
 /// # Errors
-/// `Corrupt` for bytes that are no reference of this kind.
+/// `Corrupt` for bytes that are not a reference of this kind.
 pub fn reference_target(kind: ReferenceKind, element: &[u8]) -> Result<Option<ReferenceTarget>> {
     hyperslab_formats::reference_target(kind, element)
 }

@@ -38,7 +38,7 @@ pub(crate) struct ChunkPlaces {
 }
 
 impl ChunkPlaces {
-    /// The chunks that `selection` touches, as `locate` gives them; those of small selections are kept. The file must be
+    /// The chunks that `selection` touches, as `locate` gives them; the chunks of small selections are kept. The file must be
     /// unchanged since it was opened.
     pub fn locate(
         &self,

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use hyperslab_array::{Cancellation, Error, Result};
 
-/// Buffers up to this size are not counted: threads keep them from read to read.
+/// Minimum bytes of a buffer that is counted: threads keep smaller ones from read to read.
 const MIN_COUNTED_BYTES: u64 = 64 << 20;
-/// Share of the process' memory that decoded chunks may take: its half.
+/// Decoded chunks may take 1/2 of the process' memory.
 const SHARE: u64 = 2;
 /// How often a waiting thread looks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What large buffers of all threads take now.
+/// Bytes that large buffers of all threads take.
 static HELD: Mutex<u64> = Mutex::new(0);
 static RELEASED: Condvar = Condvar::new();
 

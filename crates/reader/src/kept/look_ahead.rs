@@ -19,7 +19,7 @@ pub(crate) struct LookAhead {
 }
 
 impl LookAhead {
-    /// Notes a read. If it entered new chunks, next to those of the read before, gives the elements of the next `count()`
+    /// Notes a read. If it entered new chunks, next to the chunks of the previous read, returns the elements of the next `count()`
     /// chunks in the same direction.
     pub fn next(&self, dataset: ObjectId, grid: &ChunkGrid, selection: &Selection, count: impl FnOnce() -> Option<u64>) -> Option<Selection> {
         // Never waits: the process may have been forked while a thread of its parent held the lock.

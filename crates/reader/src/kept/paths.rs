@@ -9,9 +9,9 @@ use hyperslab_storage::ForkMutex;
 /// The paths that are known of one file.
 #[derive(Default)]
 pub(crate) struct Paths {
-    /// Of objects that were found by path.
+    /// The paths of objects that were found by path.
     found: ForkMutex<HashMap<ObjectId, Arc<str>>>,
-    /// Of all objects that hard links reach, once that was needed.
+    /// The paths of all objects that hard links reach, computed when first needed.
     all: OnceLock<HashMap<ObjectId, Arc<str>>>,
 }
 

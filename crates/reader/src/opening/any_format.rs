@@ -1,4 +1,4 @@
-//! Opens bytes of any format: those of `formats`, and containers of Arrow files.
+//! Opens bytes of any format: the formats of `formats`, and containers of Arrow files.
 
 use std::path::Path;
 use std::sync::Arc;

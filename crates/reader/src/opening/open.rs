@@ -33,7 +33,7 @@ impl Session {
         let storage = Arc::new(Memory::new(path.display().to_string(), content.to_vec()));
         Ok(self.file_of(path, any_format::open(storage, self.open_options())?, 0))
     }
-    /// Opens the bytes of `storage` at `path`: those of an edit that is not committed, for example.
+    /// Opens the bytes of `storage` at `path`: an edit that is not committed, for example.
     ///
     /// # Errors
     /// As [`Session::open_content`].

@@ -75,7 +75,7 @@ impl File {
         let real = self.real_folder();
         let inside = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let below = |folder: &Path| target.is_absolute() && target.strip_prefix(folder).is_ok_and(inside);
-        // As the HDF5 library does: look in the folder of the path that was opened, then in that of the file itself.
+        // As the HDF5 library does: look in the folder of the path that was opened, then in the folder of the file itself.
         let beside = |name: &Path| {
             if own.is_some() && !self.session().has_opener() {
                 return (folder.join(encoded_name(&name.to_string_lossy())), folder);

@@ -95,7 +95,7 @@ impl Storage for Targets {
         }
         Ok(Some(Arc::new(FetchedTargets { targets: self.targets.clone(), views, name: self.name().to_owned(), length: self.len() })))
     }
-    /// When the references were written: they do not say of which version of the targets they are.
+    /// When the references were written: they do not say which version of the targets they describe.
     fn modified_nanoseconds(&self) -> Option<u64> {
         self.document.array_file().storage().modified_nanoseconds()
     }
@@ -128,7 +128,7 @@ impl Storage for Targets {
     }
 }
 
-/// Targets of which some ranges are on their way.
+/// Targets with some ranges being fetched.
 struct FetchedTargets {
     targets: Vec<Target>,
     views: HashMap<usize, Arc<dyn Storage>>,

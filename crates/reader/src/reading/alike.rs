@@ -52,7 +52,7 @@ impl Alike {
         if self.patterns.len() >= MAX_PATTERNS || value_bytes == 0 {
             return;
         }
-        // The object was read already: a pattern that cannot be made of it is none.
+        // The object was read already. If no pattern can be made of it, there is none.
         if let Ok(Some(pattern)) = file.array_file().header_pattern(id) {
             self.patterns.insert(0, Known { pattern, place, value_bytes });
         }

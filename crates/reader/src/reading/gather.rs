@@ -25,14 +25,14 @@ pub struct Gathered {
     pub object: Object,
     /// Its attributes. Only those that were asked for are the same in all objects.
     pub attributes: Arc<Attributes>,
-    /// Of groups: the names of the members.
+    /// The names of the members of groups.
     pub names: Vec<String>,
     /// Positions of the objects in the list that was asked for.
     pub positions: Vec<u64>,
-    /// Of groups: the members of each object, in the order of `names`.
+    /// The members of each group, in the order of `names`.
     pub members: Vec<ObjectId>,
-    /// Of datasets: the values of each object. `None` for values that are to be read one by one: large ones, and those with
-    /// parts in a heap.
+    /// The values of each dataset. `None` for datasets that must be read one by one, because they are large or have parts in
+    /// a heap.
     pub values: Option<Vec<u8>>,
 }
 
@@ -192,7 +192,7 @@ struct Groups {
 }
 
 impl Groups {
-    /// Adds objects to those of their description; returns the place of these in the list.
+    /// Adds objects to the group with the same description; returns the index of that group in the list.
     fn add(&mut self, description: Description, mut gathered: Gathered) -> usize {
         let place = self.by_description.get(&description).copied().unwrap_or(self.list.len());
         let Some(known) = self.list.get_mut(place) else {

@@ -47,7 +47,7 @@ pub(crate) fn mark_as(origin: u16, datatype: &Datatype, bytes: &mut [u8]) -> Res
     mark(datatype, bytes, &mut |known| if known == 0 { Ok(origin) } else { Err(long_address()) })
 }
 
-/// Gives every heap reference in `bytes` the origin that `new` makes of its present one.
+/// Replaces the origin of every heap reference in `bytes` by `new(origin)`.
 fn mark(datatype: &Datatype, bytes: &mut [u8], new: &mut dyn FnMut(u16) -> Result<u16>) -> Result<()> {
     let size = usize::try_from(datatype.size()).ok().filter(|n| *n > 0);
     let size = size.ok_or_else(|| Error::corrupt("an element without bytes"))?;

@@ -1,5 +1,5 @@
-//! Reads one dataset of each of many files: opens, reads and closes them in parallel, so that memory and descriptors are those of the files
-//! that are being read.
+//! Reads one dataset of each of many files: opens, reads and closes them in parallel, so that only the files that are being read
+//! take memory and descriptors.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use crate::reading::stored::{MAX_CHUNKS, parts};
 /// A name that no attribute has: looking for it reads what a search reads.
 const NO_ATTRIBUTE: &str = "\u{1}";
 
-/// How often, and how long each time, it is waited for the time of a local file to be past.
+/// How many times, and how long each time, to wait until a local file's modification time is in the past.
 const SETTLING_ROUNDS: u32 = 4;
 const SETTLING_PAUSE: std::time::Duration = std::time::Duration::from_millis(15);
 
@@ -220,7 +220,7 @@ impl Visitor<'_> {
                 if dataset.storage == StorageLayout::Chunked && dataset.virtual_mappings.is_empty() {
                     let whole = Selection::all(dataset.dataspace.shape());
                     let touched = dataset.chunk_grid.max_touched(&whole);
-                    // Of a dataset with more chunks than can be, the list of its stored chunks was read above.
+                    // If a dataset claims more chunks than the file can hold, the list of its stored chunks was read above.
                     if session.limits().check_read_chunks(touched, file.storage().len()).is_ok() {
                         for part in parts(&dataset.chunk_grid, &whole, MAX_CHUNKS) {
                             interruption::check()?;

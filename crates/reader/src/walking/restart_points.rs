@@ -12,7 +12,7 @@ use crate::kept::buffer_pool::zeros;
 use crate::kept::decoding_memory::Held;
 use crate::{File, Session};
 
-/// A chunk pays for its points if it is longer than this many intervals.
+/// A chunk gets points if it is longer than this number of intervals.
 const MIN_INTERVALS: u64 = 2;
 /// Fewest bytes between points: the window of one has 32 KiB.
 const MIN_INTERVAL_BYTES: u64 = 64 << 10;
@@ -24,8 +24,8 @@ const GROUP_BYTES: u64 = 256 << 20;
 struct Found(OnceLock<Option<Arc<RestartPoints>>>);
 
 impl File {
-    /// The places at which inflating its chunks can begin, if there is a chunk index with them: that of a remote file was chosen when it was opened, and
-    /// that of a local file is looked for once.
+    /// The places at which inflating its chunks can begin, if there is a chunk index with them. The index of a remote file was chosen when it was opened;
+    /// the index of a local file is looked for once.
     ///
     /// # Errors
     /// If the storage options name an index: what is wrong with it.
@@ -52,7 +52,7 @@ impl File {
 pub(crate) struct DeflatedChunks(Mutex<BTreeMap<u64, (u64, u64)>>);
 
 impl DeflatedChunks {
-    /// Adds those of `chunks` that pay for points `interval` bytes of output from each other.
+    /// Adds the `chunks` that are large enough for points `interval` bytes of output apart.
     ///
     /// # Errors
     /// As [`ArrayFile::deflated`].

@@ -13,7 +13,7 @@ use crate::pruner::{AskedValues, BoxSide, CompositeMatch, Level, Pruner, pruner_
 use crate::table::mapping::RowMapping;
 use crate::table::segment::{Segment, Source};
 
-/// A condition that a composite index may answer, and the number of its group of conjuncts.
+/// A condition that a composite index may answer, with the index of its conjunct group.
 struct Candidate<'a> {
     group: usize,
     of_column: ColumnCondition<'a>,
@@ -21,8 +21,8 @@ struct Candidate<'a> {
     mapping: Option<Arc<RowMapping>>,
 }
 
-/// Takes the groups of conjuncts, each on one column, that composite indexes answer together out of `groups`. A condition on one
-/// column alone is left to the index of that column, if it has one that knows rows.
+/// Removes from `groups` the conjunct groups, each on one column, that composite indexes answer together. Keeps a condition on a
+/// single column if that column has an index of level `Positions` or higher.
 pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec<&Predicate>>, wanted: &[String], files: &CompositeFiles) -> Vec<IndexedTerm> {
     let Some(pruner) = pruner_of(segment.file.session()) else { return Vec::new() };
     let mut candidates: Vec<Candidate<'_>> = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec
             candidates.remove(0);
             continue;
         };
-        // One condition, or some boxes, are answered better by indexes of single columns, if all have one.
+        // Indexes of single columns are better for one condition and for some boxes, if all columns have one.
         let knows_rows = |(candidate, _): &(&Candidate<'_>, usize)| {
             index_of(segment, &candidate.of_column.source).is_some_and(|(index, _)| index.level() >= Level::Positions)
         };
@@ -63,11 +63,7 @@ pub(super) fn take_boxes(segment: &Segment, table: &Schema, groups: &mut Vec<Vec
         taken.extend(here.iter().map(|(candidate, _)| candidate.group));
         candidates.retain(|candidate| !taken.contains(&candidate.group));
     }
-    let mut number = 0;
-    groups.retain(|_| {
-        number += 1;
-        !taken.contains(&(number - 1))
-    });
+    *groups = groups.drain(..).enumerate().filter(|(group, _)| !taken.contains(group)).map(|(_, conjuncts)| conjuncts).collect();
     terms
 }
 

@@ -16,7 +16,7 @@ use crate::table::segment::{Segment, SegmentColumn, Source};
 
 /// A condition that one index answers.
 pub(super) struct IndexedTerm {
-    /// The column, or those of a box: `x, y`.
+    /// The column, or the columns of a box: `x, y`.
     pub column: String,
     pub asked: Asked,
     /// Maps rows to the dataset's elements; `None` if the rows are the elements.

@@ -59,7 +59,7 @@ impl Window<'_> {
     }
 }
 
-/// Of each two values the first if `is_first` holds of their order, else the second; null if one of them is null.
+/// From each pair of values, takes the first if `is_first` holds for their order, else the second; null if one of them is null.
 fn one_of_two(values: &ArrayRef, is_first: fn(Ordering) -> bool) -> Result<ArrayRef> {
     let compare = make_comparator(values, values, SortOptions::default()).map_err(internal)?;
     let choose = |pair: usize| {

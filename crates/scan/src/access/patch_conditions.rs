@@ -109,7 +109,7 @@ impl<'a> Conditions<'a> {
         parts.iter().map(|part| self.test(part)).collect()
     }
 
-    /// The boxes of a column, and the cover if it is that. `None` for a column of other boxes than those of the columns before.
+    /// The boxes of a column, and the cover if it is that. `None` for a column of other boxes than the columns before.
     fn load(&mut self, name: &str, composed: &Values<Elements>) -> Result<Option<LoadedPatches>> {
         if let Some((_, known)) = self.loaded.iter().find(|(known, _)| known == name) {
             return Ok(known.patches.clone());

@@ -139,7 +139,7 @@ impl GatherColumn {
     }
 }
 
-/// Columns whose values are gathered side by side, with buffers for those of a piece.
+/// Columns whose values are gathered side by side, with buffers for the values of a piece.
 pub(crate) struct ColumnGroup<'a> {
     columns: Vec<(&'a GatherColumn, &'a RawColumnReader)>,
     scratch: Vec<PooledBuffer>,

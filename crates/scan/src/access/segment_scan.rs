@@ -34,7 +34,7 @@ pub(crate) struct SegmentScan {
     pub coordinates: HashMap<ObjectId, ArrayRef>,
     /// What is read once for the composed columns in use, by column.
     pub loaded: HashMap<String, Loaded>,
-    /// Of cells of boxes: how many boxes conditions leave. `None` if no condition is on what is computed of boxes.
+    /// How many boxes the conditions leave, if rows are cells of boxes. `None` if no condition is on a column computed from boxes.
     pub boxes: Option<BoxCount>,
     /// The parts of the residual predicate that indexes can answer.
     pub indexed_predicates: Vec<IndexedPredicate>,
@@ -221,7 +221,7 @@ impl<'a> Dimensions<'a> {
         Ok(narrowed.exact)
     }
 
-    /// Applies those of the conditions in `left` that are on what is computed of boxes, and takes out those that are resolved.
+    /// Applies the conditions in `left` on columns computed from boxes, and removes the resolved ones.
     fn answer_by_boxes(
         &mut self,
         table: &Schema,

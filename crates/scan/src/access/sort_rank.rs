@@ -112,7 +112,7 @@ impl KnownRanks {
         })
     }
 
-    /// A rank that is not after that of any value in the box `rows`; `None` if nothing is known.
+    /// A rank that is not after the rank of any value in the box `rows`; `None` if nothing is known.
     pub fn first(&self, part: &SegmentScan, order: RankOrder, rows: Rows) -> Result<Option<Rank>> {
         let selection = window::select(&part.selection, rows);
         match self {

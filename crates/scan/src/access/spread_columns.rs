@@ -35,7 +35,7 @@ impl Window<'_> {
         let [rows] = self.selection.axes() else { return Err(Error::internal("runs in rows of several dimensions")) };
         let run_of = |position: u64| {
             let row = rows.index(position).ok_or_else(|| Error::internal("axis position"))?;
-            // Of several runs that begin at the same row, all but the last are empty.
+            // If several runs begin at the same row, all but the last are empty.
             Ok(starts.partition_point(|start| u64::try_from(*start).is_ok_and(|start| start <= row)).checked_sub(1).map(|run| run as u64))
         };
         let runs = (0..rows.count()).map(run_of).collect::<Result<Vec<Option<u64>>>>()?;

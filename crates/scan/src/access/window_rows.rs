@@ -92,7 +92,7 @@ impl SegmentScan {
     /// The window's matching rows, numbered over the whole segment, in order.
     pub(crate) fn matching_in_window(&self, rows: Rows, cancellation: &Cancellation) -> Result<Vec<u64>> {
         let mut window = Window::new(self, rows, cancellation)?;
-        // If the whole segment is selected, its row numbers are those of the selection.
+        // If the whole segment is selected, its row numbers equal the row numbers of the selection.
         let plain = self.selection.shape() == self.segment.shape;
         let number = |selection: &Selection, row: u64| if plain { Ok(rows.start + row) } else { self.row_of(selection, row) };
         let Some((predicate, needed)) = &self.residual else {

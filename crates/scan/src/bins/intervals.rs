@@ -34,7 +34,7 @@ impl Bins {
         match (edges.first().copied(), edges.last().copied()) {
             (Some(low), Some(high)) if rising && edges.len() > 1 && edges.iter().all(|edge| edge.is_finite()) => {
                 let scale = (edges.len() - 1) as f64 / (high - low);
-                // If all edges are this close to those of equal bins, the guess for a value is off by at most one bin,
+                // If all edges are this close to the edges of equal bins, the guess for a value is off by at most one bin,
                 // because the guess increases with the value.
                 let is_even = edges.iter().enumerate().all(|(index, edge)| ((edge - low) * scale - index as f64).abs() < 0.25);
                 let ends = |(index, pair): (usize, &[f64])| match pair {

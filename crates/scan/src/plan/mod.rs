@@ -31,7 +31,7 @@ use crate::window::Rows;
 
 /// Maximum number of windows of one plan: 32 TiB of rows.
 const MAX_WINDOWS: usize = 1 << 22;
-/// Maximum number of splits of one plan, apart from those of small segments.
+/// Maximum number of splits of one plan, apart from the splits of small segments.
 const MAX_SPLITS: u64 = 1 << 20;
 
 /// A planned scan. Immutable, and cheap to clone.

@@ -149,7 +149,7 @@ impl Split {
         self.of_rows(Rows { start, end: self.rows.end.min(rows.end).max(start) })
     }
 
-    /// The plan of the split's object as it is now. `Conflict` if a file is not the version that was planned.
+    /// The current plan of the split's object. `Conflict` if a file is not the version that was planned.
     pub(crate) fn plan(&self, session: &Session, cancellation: &Cancellation) -> Result<Plan> {
         if self.batch_rows == 0 {
             return Err(Error::invalid_input("these bytes are not a split: batches without rows"));

@@ -41,14 +41,14 @@ impl Layouts<'_> {
 }
 
 impl Plan {
-    /// As [`Plan::split`], with the storage targets of each split, in row order. `layout` is that of every file; `None` asks the
+    /// As [`Plan::split`], with the storage targets of each split, in row order. `layout` applies to every file; `None` asks the
     /// file system. If it tells targets, the places of all chunks are read.
     ///
     /// Bytes in the sources of virtual datasets, in external files and in columns that are put together from several arrays
     /// are not counted.
     ///
     /// # Errors
-    /// As [`Plan::split`], and those of locating chunks.
+    /// As [`Plan::split`], and errors of locating chunks.
     pub fn split_placed(&self, policy: &SplitPolicy, layout: Option<&TargetLayout>) -> Result<Vec<PlacedSplit>> {
         let mut layouts = Layouts { given: layout, asked: BTreeMap::new() };
         let placed = self.split_parts(policy)?.into_iter().map(|(index, split)| {
@@ -111,7 +111,7 @@ fn stored(file: &File, dataset: ObjectId, selection: &Selection) -> Result<Vec<(
 }
 
 /// An order of splits in which those that follow each other read mostly from different targets: the splits of each target, in
-/// the given order, are spread evenly over the whole. Splits without a target count as those of one more.
+/// the given order, are spread evenly over the whole. Splits without a target count as splits of one more target.
 ///
 /// ```
 /// let on = |target| vec![(target, 10)];
@@ -121,7 +121,7 @@ pub fn interleaved<'a>(targets: impl Iterator<Item = &'a Vec<(u32, u64)>>) -> Ve
     let mut by_target: Vec<(Option<u32>, Vec<usize>)> = Vec::new();
     let mut known: BTreeMap<Option<u32>, usize> = BTreeMap::new();
     for (index, targets) in targets.enumerate() {
-        // Of targets with equally many bytes, the one that is read first.
+        // If several targets have equally many bytes, the one that is read first.
         let most = targets.iter().rev().max_by_key(|(_, bytes)| *bytes).map(|(target, _)| *target);
         let slot = *known.entry(most).or_insert_with(|| {
             by_target.push((most, Vec::new()));

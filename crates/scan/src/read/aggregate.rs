@@ -92,9 +92,9 @@ pub enum Rule {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "callers convert each kind of number in a way of its own")]
 pub enum Number {
-    /// Of integers.
+    /// The result for a column of integers.
     Integer(i128),
-    /// Of floats.
+    /// The result for a column of floats.
     Float(f64),
 }
 

@@ -19,7 +19,7 @@ impl Batches {
     pub(crate) fn new(schema: SchemaRef, inner: impl Source + 'static) -> Self {
         Self { schema, inner: Box::new(inner) }
     }
-    /// The next batch, with Hyperslab's error type (that of the `Iterator` is Arrow's).
+    /// The next batch, with Hyperslab's error type (the `Iterator` uses Arrow's).
     pub fn next_batch(&mut self) -> Option<hyperslab_array::Result<RecordBatch>> {
         self.inner.next()
     }

@@ -61,7 +61,7 @@ impl Plan {
     /// # Errors
     /// `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values cannot be read; `Cancelled`.
     pub fn positions(&self, cancellation: &Cancellation) -> Result<Vec<Vec<u64>>> {
-        // Indexes number rows over the selection, so only those of wholly selected segments are row numbers of the segment.
+        // Indexes number rows over the selection, so only in wholly selected segments are these the row numbers of the segment.
         let matching_rows = self.parts.iter().map(|part| {
             let rows = part.matching_positions(cancellation)?;
             if rows.is_some() {

@@ -174,7 +174,7 @@ impl<'a> BestRows<'a> {
 
     /// Whether a row whose first key has this rank, or a later one, can be among the first rows.
     fn may_improve(&self, rank: Rank) -> bool {
-        // Of rows that are equal in their only key, those that were read first are kept.
+        // If rows are equal in their only key, the ones read first are kept.
         self.last_rank.is_none_or(|last| if self.keys.len() == 1 { rank < last } else { rank <= last })
     }
 

@@ -15,7 +15,7 @@ pub struct ArrayPart {
     /// `None`: the whole array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dimensions: Option<Vec<DimensionMapping>>,
-    /// Of a compound dataset: the member whose values are meant.
+    /// The member of a compound dataset whose values are meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) member: Option<String>,
     /// Units that count in place of the array's own attribute, such as `seconds since` a start that is stored elsewhere.
@@ -53,7 +53,7 @@ impl ArrayPart {
         Self { inherits: Some(path.into()), ..self }
     }
 
-    /// An array whose times of 8 bytes are seconds and microseconds, as those of PyTables are. The column has seconds.
+    /// An array whose times of 8 bytes are seconds and microseconds, as in PyTables. The column has seconds.
     #[must_use]
     pub fn with_timevals(self) -> Self {
         Self { timevals: true, ..self }

@@ -44,7 +44,7 @@ impl Values<Elements> {
         }
     }
 
-    /// Reads what all windows need. `known` is what was read for other columns; `shape` is that of the rows.
+    /// Reads what all windows need. `known` is what was read for other columns; `shape` is the shape of the rows.
     pub(crate) fn load<'a>(&self, mut known: impl Iterator<Item = &'a Loaded>, shape: &[u64], cancellation: &Cancellation) -> Result<Loaded> {
         if let Self::Patches(patched) = self {
             let known: Vec<&LoadedPatches> = known.filter_map(|known| known.patches.as_ref()).collect();

@@ -123,7 +123,7 @@ impl SegmentDefinition {
     /// The segment of a model's definition in `file`.
     ///
     /// # Errors
-    /// `NotFound` for a missing array; `InvalidInput` for an array whose shape is not that of the rows; `Unsupported` for
+    /// `NotFound` for a missing array; `InvalidInput` for an array that does not have the shape of the rows; `Unsupported` for
     /// arrays that cannot be columns.
     pub fn open(&self, file: &File, decode: bool) -> Result<Segment> {
         self.resolve(std::slice::from_ref(file), decode, Stage::Defined).map_err(|error| error.at_object(&self.path).in_file(file.name()))
@@ -392,7 +392,7 @@ fn composed_column(name: &str, values: Values<Elements>) -> Result<SegmentColumn
     Ok(SegmentColumn { field: Arc::new(values.field(name)?), source: Source::Composed(Arc::new(values)) })
 }
 
-/// Coordinates along a dimension of the rows, in another file than that of the segment.
+/// Coordinates along a dimension of the rows, in another file than the segment.
 fn elsewhere(array: Elements, axis: usize, part: Option<(u64, u64, u64)>, units: Option<&UnitConversion>) -> Result<Values<Elements>> {
     if units.is_some() {
         let message = "coordinates in another file than other coordinates of the table, whose units are converted";

@@ -141,7 +141,7 @@ impl Resolver<'_> {
         Column::new(name, &dataset.datatype, &attributes, decoding(file, self.decode)).map_err(|error| file.place(id, error))
     }
 
-    /// The array of `part`, if it is what its column needs. `shape` is that of the rows.
+    /// The array of `part`, if it is what its column needs. `shape` is the shape of the rows.
     pub fn needed(&self, name: &str, part: &ArrayPart, need: Need<'_>, shape: &[u64]) -> Result<Elements> {
         let raw = Resolver { decode: false, ..*self };
         let extent = |axis: &usize| shape.get(*axis).copied().ok_or_else(|| self.stage.malformed("a dimension too many"));

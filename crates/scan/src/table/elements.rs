@@ -1,4 +1,4 @@
-//! Elements of an array: those of rows, or the whole array.
+//! Elements of an array: the elements of rows, or the whole array.
 #![expect(clippy::exhaustive_structs, reason = "compositions are made by readers, too")]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use hyperslab_formats::ObjectId;
 
 use super::mapping::RowMapping;
 
-/// Elements of an array: those of the segment's rows, or the whole array.
+/// Elements of an array: the elements of the segment's rows, or the whole array.
 #[derive(Debug, Clone)]
 pub struct Elements {
     /// The dataset.
@@ -19,7 +19,7 @@ pub struct Elements {
     pub column: Column,
     /// The file that holds it, and the mapping of rows (or of its own indexes) to its elements.
     pub mapping: Arc<RowMapping>,
-    /// Of a compound dataset: the member whose values are meant.
+    /// The member of a compound dataset whose values are meant.
     pub member: Option<String>,
     /// Path of a variable whose units and calendar its values have.
     pub inherits: Option<String>,

@@ -30,7 +30,7 @@ pub fn matching_files(folder: &str, pattern: &str) -> Option<Vec<String>> {
     Some(names.into_iter().map(|name| [folder, separator, &name].concat()).collect())
 }
 
-/// Compares file names, with numbers in them by value. The order is that of the Python package's `natural_key`.
+/// Compares file names, with numbers in them by value. The order is the same as in the Python package's `natural_key`.
 fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a, b);
     loop {

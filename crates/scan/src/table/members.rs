@@ -334,7 +334,7 @@ fn best<'a>(members: impl Iterator<Item = &'a Member>) -> Option<Member> {
     first.map(|(member, _)| (*member).clone())
 }
 
-/// The error for a group without columns: that of its only dataset, or a list of its members.
+/// The error for a group without columns: the error of its only dataset, or a list of its members.
 fn no_columns(mut refused: Vec<Error>, omitted: &[Omitted]) -> Error {
     if refused.len() == 1
         && let Some(error) = refused.pop()

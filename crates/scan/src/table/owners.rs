@@ -15,7 +15,7 @@ use super::need::{Mapping, Need};
 #[serde(rename_all = "lowercase")]
 #[expect(clippy::exhaustive_enums, reason = "data models choose one")]
 pub enum Ownership {
-    /// Each owner has a number of elements, which follow those of the owner before (contiguous ragged).
+    /// Each owner has a number of elements, which follow the elements of the owner before (contiguous ragged).
     Counts,
     /// Each element has the index of its owner (indexed ragged).
     Indexes,
@@ -64,7 +64,7 @@ pub(super) fn map_steps<A, B>(steps: &[OwnerStep<A>], elements: u64, map: Mappin
 pub(crate) struct Owners {
     /// The arrays that it was made of.
     key: Vec<(String, ObjectId)>,
-    /// If the first step is by counts: where the elements of each owner begin, and where those of the last end.
+    /// If the first step is by counts: where the elements of each owner begin, and where the elements of the last owner end.
     starts: Option<Vec<u64>>,
     /// The final owner of each owner of the first step; `None` if there is one step.
     last: Option<Vec<u64>>,
@@ -79,7 +79,7 @@ impl OwnerStep<Elements> {
         self.part.place(Error::new(ErrorKind::Corrupt, message))
     }
 
-    /// Where the elements of each owner begin, and where those of the last end.
+    /// Where the elements of each owner begin, and where the elements of the last owner end.
     fn starts(&self, elements: u64, cancellation: &Cancellation) -> Result<Vec<u64>> {
         let counts = whole_numbers(&self.part.read_all(cancellation)?).map_err(|error| self.part.place(error))?;
         let (mut starts, mut end) = (Vec::with_capacity(counts.len() + 1), 0u64);
@@ -159,7 +159,7 @@ impl Owners {
                 let mut owner = 0usize;
                 for position in 0..axis.count() {
                     let element = element(position)?;
-                    // Elements come in order: the owner is that of the element before, or soon after it.
+                    // Elements come in order: the owner is the same as for the element before, or soon after it.
                     let is_here = |owner: usize| starts.get(owner).zip(starts.get(owner + 1)).is_some_and(|(start, end)| (*start..*end).contains(&element));
                     if !is_here(owner) {
                         owner = starts.partition_point(|start| *start <= element).saturating_sub(1);

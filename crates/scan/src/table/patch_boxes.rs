@@ -234,7 +234,7 @@ impl PatchBoxes {
             while row < end {
                 let is_here =
                     |number: usize| self.starts.get(number).zip(self.starts.get(number + 1)).is_some_and(|(start, end)| (*start..*end).contains(&row));
-                // Rows come in order: mostly the box is that of the row before, or the next one.
+                // Rows come in order: mostly the box is the same as for the row before, or the next one.
                 if !is_here(number) {
                     number = if is_here(number + 1) { number + 1 } else { self.starts.partition_point(|start| *start <= row).saturating_sub(1) };
                 }

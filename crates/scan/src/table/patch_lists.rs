@@ -141,7 +141,7 @@ impl BoxList<Elements> {
     }
 }
 
-/// Fails if so many boxes exceed the memory for metadata.
+/// Fails if this number of boxes exceeds the memory for metadata.
 fn check_count(file: &File, count: u64, bytes: u64) -> Result<()> {
     if count.saturating_mul(bytes.saturating_add(size_of::<PatchBox>() as u64 + 8)) > file.session().limits().metadata_bytes {
         return Err(Error::limit_exceeded(format!("{count} boxes exceed the limit metadata_bytes")));

@@ -79,7 +79,7 @@ impl CellTest {
 }
 
 impl PatchBoxes {
-    /// The rows for which `tests` may hold. `cover` is that of the next level, if it is known.
+    /// The rows for which `tests` may hold. `cover` is the cover of the next level, if it is known.
     pub(crate) fn rows_of(&self, tests: &[CellTest], cover: Option<&Cover>) -> Result<BoxRows> {
         let (mut runs, mut count, mut is_exact): (Vec<(u64, u64)>, u64, bool) = (Vec::new(), 0, true);
         let mut left = 0;

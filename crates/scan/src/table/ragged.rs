@@ -24,7 +24,7 @@ impl Bounds {
         *self == Self::Offsets
     }
 
-    /// The length of the array for so many rows; `None` if that exceeds 64 bits.
+    /// The length of the array for this number of rows; `None` if that exceeds 64 bits.
     pub(super) fn length(self, rows: u64) -> Option<u64> {
         if self == Self::Offsets { rows.checked_add(1) } else { Some(rows) }
     }

@@ -139,7 +139,7 @@ fn first_places(matches: &[Match], found: &[Found]) -> Vec<usize> {
     (0..matches.len()).map(|index| *firsts.entry(object(index)).or_insert(index)).collect()
 }
 
-/// The segments of all matches; those of an object that was matched before are made of its first segment.
+/// The segments of all matches; segments of an object that was matched before are copies of its first segment.
 fn with_repeated(matches: &[Match], firsts: &[usize], built: &[Option<Segment>], captures: &Captures, request: &ScanRequest) -> Result<Vec<Segment>> {
     let mut repeated = 0;
     let segment = |(index, (_, path, _)): (usize, &Match)| -> Result<Segment> {
@@ -166,7 +166,7 @@ fn too_many_columns(path: &str, max: u64) -> Error {
     Error::limit_exceeded(format!("the objects at {path} have more than {max} columns together: give more of the path"))
 }
 
-/// Columns of tables that are those of an object matched before, by another path.
+/// Columns of tables that repeat an object matched before, by another path.
 const MAX_REPEATED_COLUMNS: usize = 1 << 18;
 
 /// The segments of a data model's table in one file, each with the columns of the file's name.

@@ -36,7 +36,7 @@ pub enum Source {
         /// How its values become Arrow values.
         column: Arc<Column>,
     },
-    /// Elements of a dataset, one or a list of `per_row` per row. The column's datatype is that of the dataset, except for
+    /// Elements of a dataset, one or a list of `per_row` per row. The column has the datatype of the dataset, except for
     /// arrays of single characters that hold text: there each value is a whole text.
     Variable {
         /// The dataset.
@@ -118,7 +118,7 @@ pub struct Segment {
     pub named: bool,
     /// Members of the group that are not columns.
     pub omitted: Vec<Omitted>,
-    /// A condition that makes elements rows, such as that they are no padding.
+    /// A condition that makes elements rows, such as that they are not padding.
     pub condition: Option<Predicate>,
     /// The order of its columns' names: of these columns, so a change of them begins with the default.
     pub column_order: ColumnOrder,
@@ -130,7 +130,7 @@ pub const ROW: &str = "_row";
 pub const FILE: &str = "_file";
 
 impl Segment {
-    /// The segment without the columns that are not among `names`, except those of Hyperslab.
+    /// The segment with only the columns in `names` and Hyperslab's own columns.
     pub(crate) fn with_only(&self, names: &BTreeSet<String>) -> Self {
         let tested: BTreeSet<String> = self.condition.iter().flat_map(Predicate::columns).collect();
         let kept = self.columns.iter().filter(|column| {

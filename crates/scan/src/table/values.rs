@@ -110,7 +110,7 @@ pub enum Values<A = ArrayPart> {
         /// What it holds.
         #[serde(default, skip_serializing_if = "Bounds::is_offsets")]
         bounds: Bounds,
-        /// Of lists of lists: a whole 1-D array with the end of each inner list.
+        /// For lists of lists, a whole 1-D array with the end of each inner list.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         inner: Option<A>,
         /// A whole array, or what is left of a list from some index on. Beyond one dimension, the items are vectors.
@@ -184,7 +184,7 @@ pub enum Values<A = ArrayPart> {
 }
 
 impl<A> Values<A> {
-    /// The same values with other arrays. `shape` is that of the rows.
+    /// The same values with other arrays. `shape` is the shape of the rows.
     pub(super) fn try_map<B>(&self, shape: &[u64], map: Mapping<'_, A, B>) -> Result<Values<B>> {
         let rows = shape.first().copied();
         Ok(match self {

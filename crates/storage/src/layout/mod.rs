@@ -13,9 +13,9 @@ pub use reading::target_layout;
 
 use hyperslab_array::{Error, Result};
 
-/// Stripes are at most this long; a longer one is taken for damage.
+/// Maximum bytes of a stripe; a longer one is treated as damage.
 const MAX_STRIPE_BYTES: u64 = 4 << 30;
-/// Lustre has at most this many stripes in a file.
+/// Maximum number of stripes of a file on Lustre.
 const MAX_STRIPES: usize = 2000;
 
 /// Where the bytes of a file, or of new files in a folder, lie.

@@ -14,7 +14,7 @@ const ATTRIBUTE: &str = "lustre.lov";
 /// More than the longest attribute of Lustre: 2,000 targets of 24 bytes.
 const MAX_ATTRIBUTE_BYTES: usize = 64 << 10;
 
-/// Where the bytes of a file lie; of a folder, where those of new files in it will. What a file system says that cannot be
+/// Where the bytes of a file lie; for a folder, where the bytes of new files in it will lie. What a file system says that cannot be
 /// true is in [`TargetLayout::warning`], and not used. Of an address, nothing is asked: its scheme stands for the file system,
 /// and the longest range that we request at once for the block.
 ///

@@ -23,7 +23,7 @@ pub fn shown_address(path: &str) -> Cow<'_, str> {
     let Some((scheme, rest)) = path.split_once("://") else { return Cow::Borrowed(path) };
     let rest = rest.find('?').map_or(rest, |end| rest.get(..end).unwrap_or_default());
     let (host, key) = rest.split_once('/').map_or((rest, None), |(host, key)| (host, Some(key)));
-    // The container of abfs://container@account is no user name.
+    // The container of abfs://container@account is not a user name.
     let host = if scheme.starts_with("http") { host.rsplit_once('@').map_or(host, |(_, host)| host) } else { host };
     Cow::Owned(key.map_or_else(|| format!("{scheme}://{host}"), |key| format!("{scheme}://{host}/{key}")))
 }

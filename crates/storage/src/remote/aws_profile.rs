@@ -12,7 +12,7 @@ use object_store::aws::AmazonS3ConfigKey as Key;
 /// The option that names a profile.
 pub(super) const OPTION: &str = "profile";
 const VARIABLE: &str = "AWS_PROFILE";
-/// More than any such file has.
+/// Maximum bytes of a configuration or credentials file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 /// What one of these says about credentials is not done here: a command is run, or another service asked.
 const OTHER_WAYS: [&str; 5] = ["sso_session", "sso_start_url", "credential_process", "role_arn", "web_identity_token_file"];
@@ -28,7 +28,7 @@ pub(super) struct AwsProfile {
 }
 
 impl AwsProfile {
-    /// The profile of this name, else that of `AWS_PROFILE`, else `default`, which need not exist.
+    /// The profile of this name, else the one that `AWS_PROFILE` names, else `default`, which need not exist.
     ///
     /// # Errors
     /// `InvalidInput` if there is no profile of a name that was given; `Io` if a file cannot be read.
@@ -100,7 +100,7 @@ fn text(path: Option<PathBuf>) -> Result<String> {
     }
 }
 
-/// The settings of a profile: those of the credentials file come before those of the configuration.
+/// The settings of a profile: the credentials file takes precedence over the configuration.
 fn find(name: &str, config: &str, credentials: &str) -> Option<BTreeMap<String, String>> {
     let in_config = |title: &str| match title.strip_prefix("profile") {
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim().trim_matches(['"', '\'']) == name,

@@ -26,7 +26,7 @@ pub(super) enum ChunkIndexChoice {
     Never,
     /// This file, or the one in this folder.
     At(PathBuf),
-    /// The one beside the object, if there is one.
+    /// The one next to the object, if there is one.
     Beside,
     /// The one at this address.
     Object(String),

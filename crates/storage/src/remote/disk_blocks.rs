@@ -20,11 +20,11 @@ use crate::notices::add_of_cache;
 const MAGIC: &[u8; 8] = b"HSBLOCK1";
 /// Magic, checksum, length of the object's description, length of the block, number of the block.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 4 + 8;
-/// A file takes whole units of this on common disks.
+/// Allocation unit of common disks, in bytes.
 const DISK_UNIT: u64 = 4096;
-/// The time of a block's last use is noted when it is off by more than this.
+/// The stored time of a block's last use is updated when it is off by more than this time.
 const USE_RESOLUTION: Duration = Duration::from_secs(60);
-/// A temporary file of this age was left by a killed process.
+/// Minimum age of a temporary file that counts as a leftover of a killed process.
 const LEFTOVER_AGE: Duration = Duration::from_secs(3600);
 /// The size of the cache is not known yet.
 const UNKNOWN: u64 = u64::MAX;

@@ -76,7 +76,7 @@ pub(super) fn engine() -> Result<&'static Engine> {
 impl Engine {
     /// The store with this key, which `make` makes if there is none.
     pub fn store(&self, key: (String, u64), make: impl FnOnce() -> Result<Located>) -> Result<Located> {
-        /// Beyond that, all are made again: a program that opens this many buckets, or files of HTTP servers.
+        /// Maximum number of kept stores; beyond it, all are made again. Only a program that opens that many buckets or HTTP servers reaches it.
         const MAX_STORES: usize = 1 << 10;
         let stores = || self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = stores().get(&key) {

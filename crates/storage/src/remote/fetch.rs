@@ -93,7 +93,7 @@ impl Fetch {
         Self::begin_pieces(object, merged(ranges, gaps, max_bytes), ranges, None, cancellation)
     }
 
-    /// Begins to fetch `pieces`, of which `ranges` will be read.
+    /// Begins to fetch `pieces`; `ranges` of them will be read.
     pub fn begin_pieces(
         object: &Arc<Object>,
         pieces: Vec<Range<u64>>,
@@ -264,7 +264,7 @@ impl Fetch {
         claimed
     }
 
-    /// Fills `buffer` from `offset` on; false if the pieces do not hold all of it any more.
+    /// Fills `buffer` from `offset` on; false if the pieces do not hold all of it.
     pub fn read(&self, offset: u64, buffer: &mut [u8]) -> Result<bool> {
         let end = offset.saturating_add(buffer.len() as u64);
         let first = self.pieces.partition_point(|piece| piece.end <= offset);

@@ -20,7 +20,7 @@ const VALUE_GAPS: Gaps = Gaps { always: 64 << 10, most: 1 << 20 };
 /// Blocks of the disk that are kept in memory: neighboring chunks share them.
 const KEPT_BLOCKS: usize = 16;
 
-/// A remote file of which some ranges are on their way, or on disk.
+/// A remote file with some ranges being fetched, or on disk.
 pub(super) struct Fetched {
     /// The file itself, for what is neither.
     base: Arc<dyn Storage>,

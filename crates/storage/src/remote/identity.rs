@@ -43,7 +43,7 @@ impl Place {
     pub fn of(address: &str, server: &str) -> Self {
         Self { address: shown_address(address).into_owned(), query: query_of(address), server: server.to_owned() }
     }
-    /// Of a local file, by its path without symbolic links.
+    /// The place of a local file, by its path without symbolic links.
     pub fn of_local(path: &str) -> Self {
         Self { address: format!("file://{path}"), query: None, server: String::new() }
     }

@@ -96,7 +96,7 @@ impl Origin {
 }
 
 impl Object {
-    /// The bytes of a range of the version that was opened. Repeats what may pass.
+    /// Reads a range of the opened version. Retries transient errors.
     pub async fn get(&self, engine: &Engine, located: &Located, range: Range<u64>) -> Result<Bytes> {
         let failed = |error: Error| error.in_file(&self.name).at_offset(range.start);
         let mut tries = 0;
@@ -229,17 +229,17 @@ fn retry(options: &StorageOptions) -> Result<RetryConfig> {
     Ok(retry)
 }
 
-/// Options other than those of [`retry`] and the name of a profile, for a builder of stores.
-fn given<K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut set: impl FnMut(K, &str)) -> Result<()> {
+/// Passes the options to a builder of stores, except the options of [`retry`] and the name of a profile.
+fn given<B, K: std::str::FromStr>(kind: &str, options: &StorageOptions, mut builder: B, set: impl Fn(B, K, &str) -> B) -> Result<B> {
     let is_elsewhere =
         |name: &str| matches!(name, "max_retries" | "retry_timeout") || cache_settings::OPTIONS.contains(&name) || kind == "s3" && name == aws_profile::OPTION;
     for (name, value) in options.iter().filter(|(name, _)| !is_elsewhere(name)) {
         // As in s3fs and gcsfs.
         let name = if name == "anon" { "skip_signature" } else { name };
         let key = name.parse().map_err(|_| Error::invalid_input(format!("'{name}' is not a storage option of {kind} addresses")))?;
-        set(key, value);
+        builder = set(builder, key, value);
     }
-    Ok(())
+    Ok(builder)
 }
 
 fn failed(error: object_store::Error) -> Error {
@@ -247,12 +247,10 @@ fn failed(error: object_store::Error) -> Error {
 }
 
 fn http_store(address: &str, options: &StorageOptions, identity: u64) -> Result<Store> {
-    // Whoever writes http:// means it.
-    let mut builder = HttpBuilder::new().with_url(address).with_retry(retry(options)?).with_http_connector(SharedClients { identity });
-    builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
-    let mut built = Some(builder);
-    given("http", options, |key: ClientConfigKey, value| built = built.take().map(|builder| builder.with_config(key, value)))?;
-    let builder = built.ok_or_else(|| Error::internal("no builder"))?;
+    // An explicit http:// is intended.
+    let builder = HttpBuilder::new().with_url(address).with_retry(retry(options)?).with_http_connector(SharedClients { identity });
+    let builder = builder.with_config(ClientConfigKey::AllowHttp, "true");
+    let builder = given("http", options, builder, |builder, key, value| builder.with_config(key, value))?;
     Ok(Arc::new(builder.build().map_err(failed)?))
 }
 
@@ -269,13 +267,13 @@ fn completed(mut builder: AmazonS3Builder, options: &StorageOptions) -> Result<A
     let Some(profile) = AwsProfile::read(named)? else { return Ok(builder) };
     for (key, value) in profile.place() {
         if !is_given(&builder, key) {
-            // Whoever writes http:// means it.
+            // An explicit http:// is intended.
             builder = if key == Key::Endpoint && value.starts_with("http://") { builder.with_allow_http(true) } else { builder };
             builder = builder.with_config(key, value);
         }
     }
     let is_signed = !is_true("skip_signature") && !is_true("anon") && builder.get_config_value(&Key::SkipSignature).is_none_or(|value| value != "true");
-    // Keys belong together, so those of a profile are never mixed with others. A profile that an option names comes before the environment.
+    // Keys belong together, so keys of a profile are never mixed with others. A profile that an option names comes before the environment.
     let has_keys = options.iter().any(|(name, _)| name.parse::<Key>().is_ok_and(|key| key == Key::AccessKeyId))
         || named.is_none() && builder.get_config_value(&Key::AccessKeyId).is_some();
     if is_signed && !has_keys {
@@ -294,9 +292,7 @@ macro_rules! build {
     ($builder:ty, $kind:literal, $bucket:expr, $options:expr, $identity:expr, $server:expr, $complete:expr) => {{
         let connector = SharedClients { identity: $identity };
         let builder = <$builder>::from_env().with_url($bucket).with_retry(retry($options)?).with_http_connector(connector);
-        let mut builder = Some($complete(builder, $options)?);
-        given($kind, $options, |key, value| builder = builder.take().map(|builder| builder.with_config(key, value)))?;
-        let builder = builder.ok_or_else(|| Error::internal("no builder"))?;
+        let builder = given($kind, $options, $complete(builder, $options)?, |builder, key, value| builder.with_config(key, value))?;
         let server: Vec<String> = $server.iter().filter_map(|key| builder.get_config_value(key)).collect();
         let store = Arc::new(builder.build().map_err(failed)?);
         Located { store: store.clone(), parts: Some(store), path: Path::default(), server: server.join(" ").into() }

@@ -160,7 +160,7 @@ pub fn list_files(folder: &str, options: &StorageOptions) -> Result<Vec<String>>
     })
 }
 
-/// Removes the objects with these names below a folder. Objects that are gone already are no error.
+/// Removes the objects with these names below a folder. Objects that are already gone are not an error.
 ///
 /// # Errors
 /// `Io` if the store does not answer or refuses.
@@ -182,7 +182,7 @@ pub fn remove_objects(folder: &str, options: &StorageOptions, names: Vec<String>
     })
 }
 
-/// Ends an upload in parts that was not completed, so that the store drops its parts. An upload that ended already is no error.
+/// Ends an upload in parts that was not completed, so that the store drops its parts. An upload that has already ended is not an error.
 ///
 /// # Errors
 /// `Io` if the store does not answer or refuses.

@@ -8,9 +8,9 @@ pub(crate) const MAX_REQUEST_BYTES: u64 = 8 << 20;
 /// Over which gaps two ranges become one request. A gap costs its bytes, a further request costs time and often money.
 #[derive(Clone, Copy)]
 pub(super) struct Gaps {
-    /// A gap of so many bytes is cheaper than a request, whatever lies around it.
+    /// Maximum gap in bytes that is always cheaper than a request.
     pub always: u64,
-    /// A gap of so many bytes is fetched as long as at least half of the request is wanted.
+    /// Maximum gap in bytes that is fetched if at least half of the request is wanted.
     pub most: u64,
 }
 

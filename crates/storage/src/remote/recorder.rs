@@ -20,7 +20,7 @@ use crate::restart_points::RestartPointsBuilder;
 use crate::temporary_name::nameless;
 use crate::{EntryName, Storage, check_range, folder_of};
 
-/// Ranges are joined when there are so many more.
+/// Number of new ranges after which ranges are joined.
 const JOIN_EVERY: usize = 1 << 20;
 /// Bytes that are fetched together when an index is saved.
 const BATCH_BYTES: u64 = 16 << 20;
@@ -30,7 +30,7 @@ const BATCH_BYTES: u64 = 16 << 20;
 pub enum ChunkIndexPlace {
     /// Into the cache folder, where [`RemoteFile::open`] finds it.
     CacheFolder,
-    /// Beside the object, as an object with its name and `.chunks`: the storage option `chunk_index` is `beside` then.
+    /// Next to the object, as an object with its name and `.chunks`; the storage option `chunk_index` is then `beside`.
     Beside,
     /// To this file or address, or into this folder, which the storage option `chunk_index` names.
     At(PathBuf),

@@ -34,7 +34,7 @@ const MAX_BLOCK_READ: usize = 256 << 10;
 const BLOCK_GAPS: Gaps = Gaps { always: 256 << 10, most: 256 << 10 };
 /// Bytes at the end of an object that are fetched with the first metadata outside of the head.
 const TAIL_BYTES: u64 = 512 << 10;
-/// Most bytes that are fetched because somebody will need them: they must fit into what is kept.
+/// Maximum bytes that are prefetched: they must fit into what is kept.
 const MAX_PREFETCH_BYTES: u64 = 24 << 20;
 
 /// Blocks that are fetched for a missing one when metadata was missing for the first time, the second, and from then on: metadata lies
@@ -93,7 +93,7 @@ impl RemoteFile {
         Self::open_with(address, options, Some(max_extra_bytes))
     }
 
-    /// As [`RemoteFile::open`], without a chunk index: its metadata is that of the present version.
+    /// As [`RemoteFile::open`], without a chunk index: its metadata describes the present version.
     ///
     /// # Errors
     /// As [`RemoteFile::open`].
@@ -464,7 +464,7 @@ impl Storage for RemoteFile {
             return Ok(());
         }
         self.fetch_blocks(&[(offset, buffer.len() as u64)], u64::MAX)?;
-        // Other threads may have put so many blocks that these are gone.
+        // Other threads may have added blocks that evicted these.
         if self.read_kept(offset, buffer)? { Ok(()) } else { self.fetch_into(offset, buffer) }
     }
     fn kept(&self, offset: u64, length: usize) -> Option<&[u8]> {

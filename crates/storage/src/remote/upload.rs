@@ -24,13 +24,13 @@ use super::{POLL, answer, counts};
 use crate::existing::Existing;
 use crate::unique_name;
 
-/// Files of up to this many bytes are one request.
+/// Maximum bytes of a file that is uploaded in one request.
 const SINGLE_BYTES: u64 = 16 << 20;
 /// Least bytes of a part, most parts of an object (of S3), and parts on their way at a time.
 const PART_BYTES: u64 = 16 << 20;
 const MAX_PARTS: u64 = 10_000;
 const PARTS_AT_ONCE: usize = 4;
-/// S3 copies no more than this in one request.
+/// Maximum bytes that S3 copies in one request.
 const MAX_COPY_BYTES: u64 = 5 << 30;
 /// Suffix of the object that notes the identifier of an upload in parts while it runs, after the name of the object.
 pub const UPLOAD_NOTE: &str = ".upload";
@@ -74,7 +74,7 @@ pub(crate) struct UploadTarget<'a> {
 }
 
 /// Makes the first `length` bytes of a file an object. It appears when all of them are there. If this is interrupted or fails, no
-/// part of them stays in the store, unless the store cannot be reached any more.
+/// part of them stays in the store, unless the store cannot be reached.
 ///
 /// # Errors
 /// `Conflict` if there is an object already and `existing` keeps it; `Io` if the store does not take it.

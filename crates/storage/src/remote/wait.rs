@@ -25,7 +25,7 @@ pub(super) fn wait_for<T: Send + 'static>(work: impl Future<Output = Result<T>> 
     }
 }
 
-/// The outcome of `work`, which waits on a thread of its own. Nobody waits for it any more once the caller is interrupted.
+/// The outcome of `work`, which waits on a thread of its own. Its outcome is dropped if the caller is interrupted.
 pub(super) fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let failed = |error: tokio::task::JoinError| Error::internal(format!("a thread that opens a file ended: {error}"));
     wait_for(async move { tokio::task::spawn_blocking(work).await.map_err(failed)? })

@@ -1,6 +1,6 @@
 //! Copies a file into a container of Arrow files, as the VOL connector writes them.
 //!
-//! - `objects`: the objects of a file as those of a container; `values`: elements as a container stores them; `references`: references there
+//! - `objects`: the objects of a file as objects of a container; `values`: elements as a container stores them; `references`: references there
 //! - `convert`: the copy of a whole file
 
 pub(crate) mod convert;

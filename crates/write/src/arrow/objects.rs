@@ -1,4 +1,4 @@
-//! Objects: those of a file as those of a container, without their values.
+//! Objects: the objects of a file as objects of a container, without their values.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ pub(super) fn failed(error: hyperslab_arrow_container::error::Error) -> Error {
     Error::unsupported(error.message)
 }
 
-/// A datatype of a file: encoded, and the form of its elements. `is_of_scales`: that of an attribute of dimension scales.
+/// A datatype of a file: encoded, and the form of its elements. `is_of_scales`: for an attribute of dimension scales.
 pub(super) fn datatype(datatype: &Datatype, is_of_scales: bool) -> Result<(Vec<u8>, Decoded)> {
     if let Some(class) = datatype.unsupported_class() {
         return Err(Error::unsupported(format!("datatype class {class}")));

@@ -1,4 +1,4 @@
-//! References as a container stores them: those of HDF5 1.12 where HDF5 allows no older ones.
+//! References as a container stores them: as in HDF5 1.12 where HDF5 allows no older ones.
 
 use hyperslab_array::StoredSelection;
 use hyperslab_array::{Dataspace, Datatype, Error, Member, ReferenceKind, ReferencedPart, Result};
@@ -53,7 +53,7 @@ fn with_standard_references(datatype: &Datatype) -> Option<Datatype> {
     })
 }
 
-/// A reference of HDF5 1.12: its type, and what follows its type and flags. `space` is that of a region's dataset.
+/// A reference of HDF5 1.12: its type, and what follows its type and flags. `space` is the dataspace of a region's dataset.
 pub(super) fn encode(id: u64, part: &ReferencedPart, space: impl Fn() -> Result<Dataspace>) -> Result<(u8, Vec<u8>)> {
     let mut out = vec![TOKEN_BYTES];
     out.extend(id.to_le_bytes());

@@ -16,7 +16,7 @@ use super::references;
 /// What values of one file become in a container.
 pub(super) struct Values<'a> {
     pub file: &'a File,
-    /// The objects of the container by those of the file.
+    /// The objects of the container by the objects of the file.
     pub ids: &'a HashMap<ObjectId, u64>,
     pub tree: &'a std::sync::Mutex<Tree>,
     /// Holds values of variable length.

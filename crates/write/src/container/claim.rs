@@ -89,7 +89,7 @@ fn claim_next(claims: &impl Claims) -> Result<u32> {
     Err(Error::limit_exceeded("too many commits were interrupted: `hyperslab vacuum` removes what they left"))
 }
 
-/// Makes sure that the commit of an existing claim cannot happen any more, and has not happened if look-ups may be old.
+/// Ensures that the commit of an existing claim cannot happen, and has not happened if look-ups may be stale.
 /// Otherwise a retryable `Conflict`.
 fn end_claim(claims: &impl Claims, index: u32) -> Result<()> {
     let Some(aside) = claims.content(index)? else { return Err(claims.busy()) };
@@ -110,7 +110,7 @@ fn end_claim(claims: &impl Claims, index: u32) -> Result<()> {
     if_so(is_removed || claims.is_coherent()? || claims.is_older(index, MAX_LOOKUP_AGE)?)
 }
 
-/// Removes claims that are not needed any more after the state was replaced, the last one first.
+/// Removes claims that are unneeded after the state was replaced, the last one first.
 fn settle_claims(claims: &impl Claims) -> Result<()> {
     let mut count = 0;
     while count < MAX_CLAIMS && claims.exists(count)? {
@@ -140,7 +140,7 @@ impl ClaimFiles<'_> {
         claim_next(&Claimant { files: self, aside })
     }
 
-    /// Removes claims that are not needed any more after the state was replaced. Best effort: vacuum removes them, too.
+    /// Removes claims that are unneeded after the state was replaced. Best effort: vacuum removes them, too.
     pub fn settle(&self) {
         if self.is_coherent() {
             let _ = settle_claims(&Claimant { files: self, aside: "" });
@@ -227,7 +227,7 @@ pub(crate) fn has_fresh_lookups(folder: &Path) -> bool {
     File::open(folder).is_ok_and(|folder| locks_reach_all(&folder))
 }
 
-/// Whether a file name in a container is that of a claim, complete or not.
+/// Whether a file name in a container is a claim's, complete or not.
 pub(crate) fn is_claim_file(name: &str) -> bool {
     name.starts_with('.') && (name.ends_with(ENDING) || name.ends_with(".part"))
 }

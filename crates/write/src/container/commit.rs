@@ -47,7 +47,7 @@ pub struct Committed {
     pub left: Vec<String>,
     /// Why other programs may have problems reading the file.
     pub remarks: Vec<String>,
-    /// Groups whose datasets had one number of rows before this append, as the columns of a table have, and now have several: a
+    /// Groups whose datasets had the same number of rows before this append, as table columns do, and have different ones after it: a
     /// sentence each. A plan appends to each dataset on its own, so only the caller knows whether these are columns.
     pub unequal_rows: Vec<String>,
 }

@@ -17,7 +17,7 @@ use crate::file::reserved_attributes::COMMIT_ATTRIBUTE;
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct CommitName {
     pub id: UniqueName,
-    /// The folder in the container with the commit's record: the commit's own, or that of an earlier commit whose tail took
+    /// The folder in the container with the commit's record: the commit's own, or the folder of an earlier commit whose tail took
     /// the rows of this one.
     pub folder: UniqueName,
 }

@@ -57,7 +57,7 @@ impl Master {
         self.unlimited_dimensions().iter().try_for_each(|path| self.set_dimension(path, 0))
     }
 
-    /// Sets the length of each unlimited dimension to that of its longest variable.
+    /// Sets the length of each unlimited dimension to the length of its longest variable.
     pub(crate) fn grow_dimensions(&mut self) -> Result<()> {
         for path in self.unlimited_dimensions() {
             let along = self.objects.values().flat_map(|object| {

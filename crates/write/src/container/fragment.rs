@@ -170,7 +170,7 @@ pub(crate) struct DatasetFragment {
     /// Name of the fill time, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fill_time: Option<String>,
-    /// Whether the task appended rows: they follow those of the tasks before it.
+    /// Whether the task appended rows: they follow the rows of the tasks before it.
     pub rows: bool,
     /// Start of the subfile's array in the dataset; 0 for rows.
     pub origin: Vec<u64>,
@@ -357,7 +357,7 @@ impl Fragment {
     /// # Errors
     /// As [`Fragment::decode`].
     pub fn decode_all(all: &[Vec<u8>]) -> Result<Vec<Self>> {
-        /// Up to this many bytes, decoding in one thread is faster than starting others.
+        /// Maximum bytes that are decoded in one thread, because starting others takes longer.
         const MAX_SEQUENTIAL_BYTES: usize = 256 << 10;
         if all.iter().map(Vec::len).sum::<usize>() <= MAX_SEQUENTIAL_BYTES {
             return all.iter().map(|bytes| Self::decode(bytes)).collect();

@@ -20,9 +20,9 @@ use crate::file::reading_session::reading_session;
 use crate::file::regions::region::Region;
 use crate::file::reserved_attributes::SUBFILE_ATTRIBUTE;
 
-/// Larger subfiles are kept: copying them would take as long as writing them.
+/// Maximum bytes of a subfile that is merged; larger ones are kept, because copying would take as long as writing them.
 pub(crate) const MAX_SMALL_BYTES: u64 = 1 << 20;
-/// Up to this many small subfiles are kept.
+/// Maximum number of small subfiles that are kept.
 pub(crate) const MAX_SMALL_SUBFILES: usize = 16;
 /// Maximum number of clusters of a dataset. If its parts are more scattered, nothing is merged.
 const MAX_BOXES: usize = 16;
@@ -83,7 +83,7 @@ impl SubfileSources<'_> {
 }
 
 /// Merges the small subfiles of this commit into few, if there are many. Returns the subfiles of the commit afterwards; those
-/// that were merged do not belong to it any more.
+/// that were merged do not belong to it.
 pub(crate) fn gather(
     plan: &WritePlan,
     master: &mut Master,
@@ -130,7 +130,7 @@ pub(crate) fn gather(
     Ok(kept)
 }
 
-/// Writes the cluster with this index of each dataset into a new subfile, which takes the place of those of `tasks` in the master.
+/// Writes the cluster with this index of each dataset into a new subfile, which replaces the subfiles of `tasks` in the master.
 fn gathered_subfile(
     index: usize,
     tasks: Vec<u64>,

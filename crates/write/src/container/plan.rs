@@ -22,7 +22,7 @@ use crate::shared::shared_datasets::SharedDatasets;
 /// Version of the encoding; raised when its meaning changes.
 const ENVELOPE: Envelope = Envelope::new("a write plan", 5);
 
-/// Alignment of blocks in the subfiles of an object store: that of a page of memory.
+/// Alignment of blocks in the subfiles of an object store, in bytes: a page of memory.
 const STORE_ALIGNMENT: u64 = 4096;
 
 /// What happens to an existing file.

@@ -30,7 +30,7 @@ impl RowCounts {
         Self(groups)
     }
 
-    /// A sentence for each group whose datasets had one number of rows before, as the columns of a table have, and have several now.
+    /// A sentence for each group whose datasets had the same number of rows before, as table columns do, and have different ones after.
     pub fn unequal_since(&self, before: &Self) -> Vec<String> {
         let one_length = |columns: &BTreeMap<String, u64>| {
             let mut rows = columns.values();

@@ -33,7 +33,7 @@ pub(crate) fn mark_of(folder: &Path, task: u64) -> PathBuf {
     folder.join(format!(".{task:04}{MARK}"))
 }
 
-/// Whether a file name is that of a mark.
+/// Whether a file name is a mark's.
 pub(crate) fn is_mark(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(MARK)
 }

@@ -30,7 +30,7 @@ pub enum Extent {
     Any,
     /// This region, in the dataset's coordinates. The subfile has an array of just this region.
     Region(Region),
-    /// The task's own rows along the first dimension, which follow those of the tasks before it. The shape has 0 rows, and
+    /// The task's own rows along the first dimension, which follow the rows of the tasks before it. The shape has 0 rows, and
     /// coordinates count from the task's first row.
     Rows,
 }

@@ -42,7 +42,7 @@ enum Space {
     Unbounded { next: u64, front: Option<FreeRange> },
     /// Pages (HDF5's file space strategy PAGE); the first page holds metadata.
     Pages(Pages),
-    /// Segments of this writer, interleaved with those of the other writers.
+    /// Segments of this writer, interleaved with segments of the other writers.
     Segments(Segments),
 }
 
@@ -263,7 +263,7 @@ impl Allocator {
         }
     }
 
-    /// Brings what was written to the disk. Later values go behind it.
+    /// Syncs what was written to the disk. Later values follow it.
     pub fn sync_values(&mut self) -> Result<Position> {
         if let Space::Pages(pages) = &mut self.room {
             *pages = Pages::new(pages.page_bytes(), pages.end());

@@ -28,7 +28,7 @@ pub struct FileWriter {
     pub(crate) session: Session,
     /// Objects by absolute path without the leading `/`; the root is the empty path.
     pub(crate) objects: BTreeMap<String, ObjectEntry>,
-    /// The error of a write that failed halfway. The file cannot be finished any more.
+    /// The error of a write that failed halfway. The file cannot be finished.
     pub(crate) broken: Option<Error>,
     /// Whether [`FileWriter::finish`] syncs to disk.
     pub(crate) durable: bool,
@@ -158,7 +158,7 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Lets the caller cancel: writes then fail with `Cancelled`, and the file cannot be finished any more.
+    /// Lets the caller cancel: writes then fail with `Cancelled`, and the file cannot be finished.
     pub fn cancel_with(&mut self, cancellation: &Cancellation) {
         for allocator in [Some(&mut self.allocator), self.shared.as_mut()].into_iter().flatten() {
             allocator.cancellation = cancellation.clone();

@@ -5,7 +5,7 @@ use hyperslab_formats::hdf5::writer::{FillObjects, HeapWriter, store_values_with
 
 use super::allocator::Allocator;
 
-/// Writes of up to this many bytes of elements may share a heap collection with other writes.
+/// Maximum bytes of elements in a write that may share a heap collection with other writes.
 const MAX_SMALL_BYTES: usize = 4096;
 /// A heap collection is kept open for later writes while it has room for a value of this many bytes.
 const SMALL_VALUE_BYTES: usize = 256;

@@ -84,7 +84,7 @@ impl FileWriter {
     }
 
     /// Names of the members of a group, with their targets if they are links: in the order of creation if the group records it, else in
-    /// that of the names, as readers list them.
+    /// the order of the names, as readers list them.
     ///
     /// # Errors
     /// `NotFound` if there is no such object; `InvalidInput` if it is not a group.

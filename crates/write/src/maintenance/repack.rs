@@ -85,7 +85,7 @@ impl Repacking {
 ///
 /// # Errors
 /// `Conflict` if there is a file `target`; `NotFound` for a dataset that `how` names and `source` does not have; `Unsupported` for
-/// files and objects that cannot be copied; `Io` or `Corrupt` if a file cannot be read or written; `Cancelled`; that of `check`.
+/// files and objects that cannot be copied; `Io` or `Corrupt` if a file cannot be read or written; `Cancelled`; errors of `check`.
 pub fn repack(
     source: &Path,
     target: &Path,

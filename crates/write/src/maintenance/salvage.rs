@@ -61,7 +61,7 @@ pub fn salvage(
             let made = salvage.object(path, *id, object);
             if !salvage.noted_object(path, made)? && salvage.out.definition(path).is_err() {
                 source.set_missing(*id);
-                // Of datasets with references, some were written before this one failed.
+                // Some datasets with references were written before this one failed.
                 salvage.out.clear_references_to(path.trim_start_matches('/'));
             }
             if object.dataset().is_some() {
@@ -108,7 +108,7 @@ impl Salvage<'_> {
         Ok(None)
     }
 
-    /// Whether an object was made. A dataset that was not may have some of its values, and nobody knows which.
+    /// Whether an object was made. A dataset that was not may have some of its values, and it is unknown which.
     fn noted_object(&mut self, path: &str, made: Result<()>) -> Result<bool> {
         let Some(reason) = self.reason(&made)? else { return Ok(true) };
         (self.lose)(Loss { path: path.to_owned(), name: None, loses_values: true, reason });

@@ -116,7 +116,7 @@ pub fn vacuum(master: &Path, options: VacuumOptions) -> Result<VacuumResult> {
     for names in [&mut result.removed, &mut result.young, &mut result.orphans, &mut result.files] {
         names.sort();
     }
-    // Remove the container folder if it is empty now.
+    // Remove the container folder if it is empty.
     if !is_dry {
         let _ = std::fs::remove_dir(&container);
     }

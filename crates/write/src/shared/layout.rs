@@ -11,7 +11,7 @@ use crate::file::dataset::placement::Placement;
 use crate::file::definition::DatasetDefinition;
 use crate::file::regions::region::Region;
 
-/// A segment holds at least this many of the largest chunks, so that little space is wasted at its end.
+/// Minimum number of the largest chunks in a segment, so that little space is wasted at its end.
 const CHUNKS_OF_A_SEGMENT: u64 = 4;
 
 /// Maximum bytes of a segment, if chunks are small.

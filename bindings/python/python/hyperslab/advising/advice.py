@@ -24,7 +24,7 @@ from .hints import Hint, hints
 from .layouts import Costs
 from .sampling import dataset_at
 
-#: Smaller datasets stay as they are, unless they are named.
+#: Minimum bytes of a dataset to change, unless it is named.
 MIN_BYTES = 1 << 20
 #: Datasets that are advised if none is named: the largest ones.
 MAX_DATASETS = 8

@@ -59,7 +59,7 @@ class Applied:
 def apply(
     source: str, out: str, advised: Sequence[DatasetAdvice], wishes: Wishes, page_bytes: int | None, progress: Callable[[int, int], object] | None
 ) -> Applied:
-    """Writes `out`, compares it with `source` before it appears, and times other reads than those of the prediction."""
+    """Writes `out`, compares it with `source` before it appears, and times reads that the prediction did not use."""
     changed = []
     for one in advised:
         if not one.is_kept:

@@ -114,7 +114,7 @@ def advise_dataset(dataset: Dataset, filename: str, wishes: Wishes, costs: Costs
     own_measured = next((filter for filter in filters if filter.is_current), None)
     stored = dataset.stored_bytes
     if own_measured is None:
-        # Filters that Hyperslab only reads: their ratio is known, their speed is taken to be that of gzip.
+        # Filters that Hyperslab only reads: their ratio is known, their speed is assumed to be the speed of gzip.
         own_measured = replace(current.filter, ratio=dataset.nbytes / max(stored, 1), decode_rate=2e8)
     current = Layout(dataset.chunks, own_measured)
     layouts = _layouts(dataset, ranked[:40], filters, wishes, stored)

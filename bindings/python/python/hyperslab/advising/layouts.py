@@ -31,7 +31,7 @@ class Filter:
     lossy: bool = False
     #: Whether programs that use the HDF5 library need a plugin for it.
     needs_plugin: bool = False
-    #: Whether it is what the dataset has now.
+    #: Whether it is the dataset's current layout.
     is_current: bool = False
 
     @property

@@ -134,7 +134,7 @@ class Changes(Protocol):
     is_complete: ClassVar[bool]
     #: Held while a change is made and while values are read, so that threads see whole changes.
     lock: contextlib.AbstractContextManager[object]
-    #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
+    #: Counts changes: cached definitions of a netCDF file are up to date if the count has not changed.
     edits: int
     #: Those definitions, if they were looked at.
     netcdf: Any
@@ -194,7 +194,7 @@ class Backend(abc.ABC):
     mode: ClassVar[str]
     #: Whether what objects show stays as it is.
     is_fixed: ClassVar[bool]
-    #: Whether objects have addresses, and values their places: those of a file that is being created get them when it is complete.
+    #: Whether objects have addresses, and values have places in the file. In a file that is being created, they get them when it is complete.
     is_complete: ClassVar[bool] = True
     #: The class of attributes, if they are not stored as h5py stores them.
     attributes: Any = None

@@ -103,7 +103,7 @@ class Editing(Backend):
         self._view: _native.File = self._editor.view()
         self._is_current = True
         self._unclosed: unclosed.Watch | None = None
-        #: Counts changes, by which the definitions of a netCDF file are known to be those of the file.
+        #: Counts changes: cached definitions of a netCDF file are up to date if the count has not changed.
         self.edits = 0
         #: Those definitions (`EditedContents`), if they were looked at.
         self.netcdf: Any = None

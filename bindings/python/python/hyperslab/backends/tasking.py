@@ -142,7 +142,7 @@ class Tasking(Parallel):
         self._unclosed.detach()
         self._closed = True
         fragment = self.writer.finish()
-        assert isinstance(fragment, bytes)  # that of a task
+        assert isinstance(fragment, bytes)  # a task returns one
         return fragment
 
     def end(self, is_error: bool) -> None:

@@ -15,11 +15,11 @@ class Description(TypedDict, total=False):
     kind: Literal["group", "dataset", "datatype", "unreadable"]
     #: Why the object, or the values of the dataset, cannot be read.
     refusal: str | None
-    #: Of datasets and committed datatypes.
+    #: The datatype of a dataset, or a committed datatype.
     datatype: _native.Datatype
-    #: Of datasets; `None` is a null dataspace.
+    #: The shape of a dataset; `None` for a null dataspace.
     shape: list[int] | None
-    #: Not of a null dataspace.
+    #: The maximum shape of a dataset; missing for a null dataspace.
     maxshape: list[int | None]
     storage: str
     chunks: list[int] | None

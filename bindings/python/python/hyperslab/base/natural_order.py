@@ -15,5 +15,5 @@ def natural_key(name: str) -> list[tuple[str, int]]:
 def matching_paths(pattern: str) -> list[str]:
     """What a glob matches, in natural order. `**` matches folders of any depth, and then only files are listed."""
     found = glob.iglob(pattern, recursive=True)
-    # `a/**` matches the folders as well, which are no files to open.
+    # `a/**` matches the folders as well, which cannot be opened as files.
     return sorted((path for path in found if "**" not in pattern or os.path.isfile(path)), key=natural_key)

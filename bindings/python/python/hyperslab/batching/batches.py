@@ -163,7 +163,7 @@ class Batches:
                     continue
                 values = joined_batches(pending)
                 pending, held = [], 0
-                # A state that is taken while this batch is used is that of the next one.
+                # A state that is taken while this batch is used describes the next batch.
                 self.epoch, self._next_batch = (number, batch + 1) if batch + 1 < len(self) else (number + 1, 0)
                 yield self._finished(values, number, batch)
                 batch += 1
@@ -206,7 +206,7 @@ class Batches:
         return self._options["output"]
 
     def of_rank(self, rank: int, world_size: int) -> Batches:
-        """The same batches for another rank, such as that of a worker process.
+        """The same batches for another rank, such as a worker process.
 
         Args:
             rank: The rank, from 0.

@@ -22,7 +22,7 @@ class ShuffleQuality(NamedTuple):
         window_rows: Rows among which a row may change its place at random. All rows of the epoch for exact order.
         window_blocks: Blocks from which these rows come.
         blocks_per_batch: Expected number of different blocks in a batch.
-        variance_factor: Variance of the mean of a batch, divided by that of exact order, in the worst case that all rows of a
+        variance_factor: Variance of the mean of a batch, divided by the variance in exact order, in the worst case that all rows of a
             block are equal. 1 is as good as exact.
     """
 

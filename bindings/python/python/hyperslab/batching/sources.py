@@ -76,7 +76,7 @@ class FileStamp:
 
 
 def stamps_of(dataset: Dataset) -> list[FileStamp]:
-    """The files that hold the values of a dataset: also those of a virtual dataset and of external raw data, beside the file."""
+    """The files that hold the values of a dataset: the file itself, the sources of a virtual dataset, and external raw data."""
     path = dataset.file.filename
     names = {source.file_name for source in dataset.virtual_sources()} if dataset.is_virtual else {name for name, _, _ in dataset.external or ()}
     others = (os.path.join(os.path.dirname(os.path.abspath(path)), name) for name in sorted(names) if name != ".")
@@ -113,7 +113,7 @@ class DatasetSource:
         self.chunk_rows = float(slab if self.chunk_bytes else 1)
         block_rows = slab * math.ceil(MIN_BLOCK_BYTES / max(slab * self.row_bytes, 1))
         self.edges = even_edges(self.rows, max(1, min(block_rows, self.rows)))
-        # Batches have the byte order of the machine: that of a file would keep them from DLPack and Arrow.
+        # Batches have the byte order of the machine, because DLPack and Arrow need it.
         self._dtype = dataset.dtype if dataset.dtype.isnative else dataset.dtype.newbyteorder("=")
         self.shape = {name: (self._dtype, dataset.shape[1:])}
 
@@ -168,7 +168,7 @@ class EndToEnd:
 
 
 class SideBySide:
-    """The rows of several sources with equal numbers of rows. Blocks are those of the source with the most bytes in a row."""
+    """The rows of several sources with equal numbers of rows. Its blocks are the blocks of the source with the most bytes per row."""
 
     def __init__(self, sources: dict[str, Source]) -> None:
         counts = {name: source.rows for name, source in sources.items()}

@@ -226,7 +226,7 @@ class _Known:
 
 
 def _each(opener: _native.Session, names: list[str], known: _Known) -> Iterator[tuple[str, pa.Table | list[dict[str, object]] | Error]]:
-    """Each file with its rows, those of the catalog if it has not changed, or the error of reading it."""
+    """Each file with its rows, or the error of reading it. The rows come from the catalog if the file has not changed."""
     listings = Listings(opener)
     for first in range(0, len(names), _BATCH):
         batch = names[first : first + _BATCH]

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _warn(message: Warning | str, category: type[Warning], filename: str, lineno: int, file: TextIO | None = None, line: str | None = None) -> None:
-    """Warnings of Hyperslab are one line; those of other packages are as Python shows them."""
+    """Prints warnings of Hyperslab in one line, and warnings of other packages as Python does."""
     if category.__module__.partition(".")[0] == "hyperslab":
         say_warning(str(message))
     else:

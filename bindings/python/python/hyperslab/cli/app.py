@@ -38,7 +38,7 @@ app = typer.Typer(
 
 
 def command(*examples: str, name: str | None = None, hidden: bool = False) -> Callable[[Function], Function]:
-    """Makes a command of a function. Its line in the list of commands is that of the menu; `examples` are shown by its `--help`."""
+    """Makes a command of a function. Its line in the list of commands is also its line in the menu; `examples` are shown by its `--help`."""
     epilog = "\b\nExamples:\n" + "\n".join(f"  {example}" for example in examples) if examples else None
 
     def register(function: Function) -> Function:

@@ -288,7 +288,7 @@ def _type_text(one: Dataset, other: Dataset) -> str:
 
 
 def _same_fill(one: Dataset, other: Dataset, tolerance: Tolerance) -> bool:
-    """Whether the fill values are the same; those of datatypes that differ are only both there, or both zeros."""
+    """Whether the fill values are the same. If the datatypes differ, whether both datasets have one or neither has."""
     a, b = description_of(one), description_of(other)
     if a["datatype"] == b["datatype"] and one.dtype.hasobject and (a["fill"] or b["fill"]):
         # Those of variable length are stored as places in the file.

@@ -115,7 +115,7 @@ def _points(dtype: AnyDtype) -> bool:
 
 
 def _descriptor(file: _native.File) -> int | None:
-    """A descriptor of a file whose offsets are those of its chunks; `None` if there is none."""
+    """A descriptor of a file in which the offsets of the chunks are valid; `None` if there is none."""
     path, _, length, modified, _ = file.origin()
     if file.format not in ("hdf5", "netcdf4") or not os.path.isfile(path):
         return None

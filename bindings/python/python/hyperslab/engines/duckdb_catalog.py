@@ -100,7 +100,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, catalog: str, found: Name
         connection.register(found.name, found.view)
         return
     with _using(connection, catalog):
-        # A registered object would be temporary: seen by no cursor, and shown beside the user's tables.
+        # A registered object would be temporary: invisible to cursors, and listed among the user's tables.
         connection.from_arrow(found.view).create_view(found.name, replace=True)
 
 

@@ -1,7 +1,7 @@
 """Float bounds: what a query of DuckDB demands of floating-point columns of its one table.
 
-DuckDB does not push `>`, `>=` and `BETWEEN` of floats into a scan, because NaN is its largest number, and not that of Arrow. It tests
-them itself. So a scan may leave out rows that fail, if it keeps each row that may pass: bounds are a little wider than those of the query,
+DuckDB does not push `>`, `>=` and `BETWEEN` of floats into a scan, because NaN is the largest number in DuckDB, but not in Arrow. It tests
+them itself. So a scan may leave out rows that fail, if it keeps each row that may pass: bounds are a little wider than in the query,
 and NaN passes unless something is above it.
 """
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: How long the end of the process waits for threads of Polars at most.
 MAX_WAIT_SECONDS = 2.0
-#: None of them has been in Python for so long: it waits for somebody who takes its rows.
+#: Seconds without a thread of Polars in Python, after which all of them count as waiting for a consumer of their rows.
 QUIET_SECONDS = 0.05
 POLL_SECONDS = 0.002
 _alive: weakref.WeakSet[Generator[polars.DataFrame, None, None]] = weakref.WeakSet()

@@ -478,9 +478,9 @@ def open(
         path: A path, a list of paths, or a glob, whose files are sorted naturally (`run2` before `run10`); `**` matches folders
             of any depth, and wildcards of such a glob are not columns of tables. A folder stands for the HDF5 and netCDF files in it
             and in folders below. A leading `~` is the home folder, and `file://` URLs are paths, as in pandas. Addresses of object stores and web servers (`s3://`,
-            `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; those of object stores may be globs. An open
+            `gs://`, `az://`, `abfs://`, `http://`, `https://`) are read by ranges; addresses of object stores may be globs. An open
             binary file of Python is read by its path, and another file object, or a file of fsspec, by ranges; `BytesIO` is read
-            whole, as are `memoryview`, `bytearray`, and `bytes` with a zero, which no path has; other `bytes` are a path, as in `os`. A generator,
+            whole, as are `memoryview`, `bytearray`, and `bytes` that contain a NUL; other `bytes` are a path, as in `os`. A generator,
             an array or another iterable of paths is a list, and a set one in natural order. Documents of references (kerchunk's JSON, or a folder of its Parquet) are files
             whose chunks lie in others.
         mode: `r` reads. `r+` changes an existing HDF5 file, `a` one that exists or is created. `w` creates a file or replaces one, `x` and
@@ -490,7 +490,7 @@ def open(
             plain HDF5. `hdf5` and `netcdf4` include containers of Arrow files.
         paths: Other files that external links, virtual datasets, external raw data and the drivers of files in several members
             may name: regular files in the file's folder and below (`below`, the default; symbolic links lead no farther), none
-            (`none`, for files of strangers), or any (`anywhere`).
+            (`none`, for untrusted files), or any (`anywhere`).
         missing_sources: If a source of a virtual dataset does not exist: `error` (the default), or `fill` for the fill value,
             as in h5py.
         limits: Limits on what a file may cost, such as `{"chunk_bytes": 1 << 20}`. The error for an unknown name lists all.

@@ -83,7 +83,7 @@ class ModelView:
 
     @property
     def arrays(self) -> list[ModelArray]:
-        """The arrays that mean something in the model; of several files those of each, one file after the other."""
+        """The arrays that mean something in the model; for several files, the arrays of one file after the other."""
         return [array for _, arrays in self.arrays_by_file() for array in arrays]
 
     def arrays_by_file(self) -> Iterator[tuple[Any, list[ModelArray]]]:
@@ -102,7 +102,7 @@ class ModelView:
 
     @property
     def omitted(self) -> dict[str, str]:
-        """The objects that are in none of the tables and arrays, and why: `{"/notes": "is not a step"}`; of several files those of any."""
+        """The objects that are in none of the tables and arrays, and why: `{"/notes": "is not a step"}`; for several files, the objects of all files."""
         natives = self._natives
         found = {name: reason for native in natives for name, reason in _native.model_omitted(native, self.name)}
         if len(natives) > 1:

@@ -57,7 +57,7 @@ class AttrID:
 
 
 def _node(loc: ObjectID | TypeID) -> Any:
-    """The object of an identifier; that of a committed datatype knows it as its owner."""
+    """The object of an identifier. The identifier of a committed datatype holds the object as its owner."""
     return loc._owner if isinstance(loc, TypeID) else loc._node
 
 

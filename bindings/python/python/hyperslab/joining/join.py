@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class JoinedFile(File):
-    """The arrays of many files as those of one. It has the groups, datasets and attributes that all files have; each array reads from
+    """The arrays of many files as the arrays of one. It has the groups, datasets and attributes that all files have; each array reads from
     the files that hold what is asked for, in parallel."""
 
     def __init__(self, native: _native.File, sources: list[str], left_out: list[LeftOut], again: tuple[list[str], dict[str, Option]]) -> None:

@@ -1,4 +1,4 @@
-"""Master: a file whose datasets are put together from those of other files."""
+"""Master: a file whose datasets are put together from the datasets of other files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .dimensions import is_placeholder
 from .matching import Joined, Series
 from .times import recounted
 
-#: Datasets that are the same in all files are copied if they are no longer than this; of longer ones, the first file's are shown.
+#: Maximum bytes of a dataset that is copied if it is the same in all files; for longer ones, the first file's is shown.
 _COPIED_BYTES = 1 << 20
 #: What the netCDF library calls a dimension without a variable; the number is its length.
 _NO_VARIABLE = "This is a netCDF dimension but not a netCDF variable.{:10d}"
@@ -46,7 +46,7 @@ def write_master(
         folder: The folder that names of files are relative to.
         opened: Opens one of the files again.
         replace: Whether an existing file is replaced.
-        grows: Whether dimensions have the limits that they have in the first file, and all values are those of the files, for a copy.
+        grows: Whether dimensions have the limits that they have in the first file, and all values come from the files, for a copy.
     """
     sources = [_relative(source, folder) for source in joined.paths]
     merged = references.MergedReferences(joined.paths, joined.objects, joined.series, joined.attributes)
@@ -97,7 +97,7 @@ def _dataset(file: File, name: str) -> Dataset:
 
 
 def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool) -> list[int | None] | None:
-    """The maximum shape of a whole: that of the first file's dataset, where it has no limit; `None` if all dimensions have the whole's."""
+    """The maximum shape of a whole: unlimited where the first file's dataset is; `None` if all dimensions have the limits of the whole."""
     if not grows or not whole:
         return None
     limits = ([1] if axis is None else []) + list(found.maxshape)

@@ -25,7 +25,7 @@ from .times import is_recountable, recounted, starts_at, text_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
-#: Those of times.
+#: Attributes that say how times are decoded.
 _OF_TIMES = ("units", "calendar")
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
@@ -83,7 +83,7 @@ class Joined:
         self.first: File | None = None
         self.objects: dict[str, Group | Dataset] = {}
         self.series: dict[str, Series] = {}
-        #: Of each object, the names of the attributes that all files have with the same value.
+        #: For each object, the names of the attributes that have the same value in all files.
         self.attributes: dict[str, set[str]] = {}
         #: Series of times that count from another date in some files.
         self.recounted = set[str]()
@@ -268,7 +268,7 @@ class Joined:
                 self._check(path, mine, theirs, lengths, first)
                 coordinate = theirs if path == self.scale and isinstance(theirs, Dataset) else coordinate
             differing += [(path, name) for name in self._differing(path, mine, theirs, first)]
-        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths are those of the others.
+        # The netCDF library leaves placeholders of unlimited dimensions empty: their lengths come from the other datasets.
         followed = {path: lengths[path] for path in self.series if self.how.axis is not None or path not in self._placeholders}
         if self.how.axis is None and len({*followed.values()}) > 1:
             found = ", ".join(f"{path} {length}" for path, length in followed.items())

@@ -49,7 +49,7 @@ def converted(value: Elements, change: Callable[[Reference], object]) -> Element
 
 
 def place(reference: Reference) -> str:
-    """Where a reference leads, as text to be compared with that of other files."""
+    """Where a reference leads, as text to be compared with the text for other files."""
     if not reference:
         return "null"
     selection = reference.selection if isinstance(reference, RegionReference) else None
@@ -125,7 +125,7 @@ def _moved_point(point: Sequence[int], before: int, series: Part | None) -> list
 
 
 def write(made: Dataset, references: MergedReferences, name: str, sources: Iterable[tuple[File, int]], axis: int | None, is_new: bool) -> None:
-    """Writes a dataset of references: those of each file from a place along `axis` on, or with `is_new` at an index of a new dimension."""
+    """Writes a dataset of references: the references of each file from a place along `axis` on, or with `is_new` at an index of a new dimension."""
     for file, at in sources:
         found = file[name]
         assert isinstance(found, Dataset)

@@ -52,7 +52,7 @@ def verify(path: Path, *, values: bool = False) -> Verification:
 
     Args:
         path: The master file, which readers open.
-        values: Read all bytes, too: those of plans with `checksums=True` must have their checksums, chunks of others must
+        values: Read all bytes, too: bytes of plans with `checksums=True` must have their checksums, chunks of others must
             decode.
 
     Returns:

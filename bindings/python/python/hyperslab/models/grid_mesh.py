@@ -126,7 +126,7 @@ class Mesh:
         return self.table(of, columns=list(names), omitted="ignore").to_arrow()
 
     def coordinates(self, of: str = "nodes") -> Coordinates:
-        """Reads the coordinates of nodes, edges or faces. Faces and edges without coordinates have those of their middle.
+        """Reads the coordinates of nodes, edges or faces. Faces and edges without coordinates get the coordinates of their middle.
 
         Args:
             of: `faces`, `nodes` or `edges`.
@@ -168,7 +168,7 @@ class Mesh:
         return Coordinates(np.degrees(np.arctan2(north, east)), np.degrees(np.arctan2(up, np.hypot(east, north))))
 
     def connectivity(self, name: str) -> pa.ListArray:
-        """Lists of connected elements: those of the file, or computed from the nodes of the faces if the file lacks them.
+        """Lists of connected elements: read from the file, or computed from the nodes of the faces if the file lacks them.
 
         Args:
             name: `face_nodes`, `face_edges`, `face_faces` (neighbors), `edge_nodes` or `edge_faces`.

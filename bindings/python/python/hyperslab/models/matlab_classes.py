@@ -108,7 +108,7 @@ def _datetime(properties: Named, squeeze: bool) -> MatlabValue:
         raise CorruptError(f"a datetime with the time zone {zone!r}")
     if zone == "UTCLeapSeconds":
         raise UnsupportedError("a datetime that counts leap seconds (UTCLeapSeconds)")
-    # The values are those of the wall clock, or in UTC if there is a zone, which the dtype then names.
+    # The values are wall clock times, or in UTC if there is a zone, which the dtype then names.
     # A scalar of numpy cannot carry it: then the array of no dimensions stays one.
     return found.view(np.dtype(found.dtype, metadata={"tz": zone})) if zone else found[()]
 
@@ -122,7 +122,7 @@ def _calendar_duration(properties: Named, squeeze: bool) -> MatlabValue:
     parts = properties["components"]
     months, days = (np.asarray(parts[name], np.float64) for name in ("months", "days"))
     time = np.asarray(_duration({"millis": parts["millis"]}, squeeze))
-    # A part that is 0 everywhere is stored once. An empty part beside others means none.
+    # A part that is 0 everywhere is stored once. If a part is empty, there are no values.
     shape = np.broadcast_shapes(months.shape, days.shape, time.shape)
     found = np.empty(shape, [("months", "f8"), ("days", "f8"), ("time", time.dtype)])
     found["months"], found["days"], found["time"] = months, days, time

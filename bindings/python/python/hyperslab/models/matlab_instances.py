@@ -6,7 +6,7 @@ from ..base.type_aliases import AnyArray
 from .matlab_containers import Container
 from .matlab_subsystem import Subsystem
 
-#: Objects of the subsystem have numbers of their own, from this one on, above those of HDF5's objects.
+#: The first number of objects of the subsystem, above the numbers of HDF5's objects.
 FIRST_INSTANCE = 1 << 62
 
 
@@ -19,7 +19,7 @@ class Instances:
         self._known: set[int] = set()
 
     def containers(self, words: AnyArray, class_name: str) -> tuple[Container, dict[int, Container]]:
-        """The container of a variable that refers to objects, and those of objects that were not met before."""
+        """The container of a variable that refers to objects, and the containers of objects that were not met before."""
         referred = self.subsystem.referred(words)
         own = Container(
             "objects", class_name or self.subsystem.class_name(referred.class_id), [FIRST_INSTANCE + i for i in referred.objects], [], referred.shape

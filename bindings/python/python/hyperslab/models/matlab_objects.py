@@ -114,7 +114,7 @@ class Reader:
         values = matlab_values.in_matlab_order(matlab_values.numbers(stored), self._squeeze)
         if class_name == "logical":
             values = values.astype(bool)
-        # Lists of arrays are views of one array; those of scalars are numpy's scalars.
+        # Lists of arrays are views of one array; lists of scalars are numpy's scalars.
         found = list(values)
         if class_name in ("", "logical", *matlab_values.NUMBERS) and "MATLAB_object_decode" not in about:
             return found

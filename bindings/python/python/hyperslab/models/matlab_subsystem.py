@@ -16,9 +16,9 @@ from ..base.type_aliases import AnyArray
 
 #: First number of what refers to objects.
 TAG = 0xDD000000
-#: Cells of `FileWrapper__` before those of properties.
+#: Number of cells of `FileWrapper__` before the cells of properties.
 _FIRST_PROPERTY = 2
-#: Cells after those of properties, by the version of the blob.
+#: Number of cells after the cells of properties, by the version of the blob.
 _TRAILING = {2: 1, 3: 2, 4: 3}
 _HEADER_WORDS = 10
 

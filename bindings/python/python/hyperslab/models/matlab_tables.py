@@ -130,7 +130,7 @@ def _frame(data: MatlabValue, labels: list[str], count: int, rows: int) -> panda
     for label, value in zip(labels[:count], values[:count], strict=True):
         found = _columns(label, value, rows)
         if len(found) > 1 and any(name in columns or name in labels for name, _ in found):
-            # A column of rows, as the columns of this variable would have the names of others.
+            # One column of rows, because separate columns would clash with the names of other variables.
             found = [(label, _objects([_row(parts) for parts in zip(*(column for _, column in found), strict=True)]))]
         for name, column in found:
             if name in columns:

@@ -20,7 +20,7 @@ NUMBERS = ("double", "single", "int8", "uint8", "int16", "uint16", "int32", "uin
 CANONICAL_EMPTY = "canonical empty"
 #: Structs without fields in one array; a damaged shape may declare any number.
 _MAX_STRUCTS = 1 << 20
-#: Dimensions of an array, and the product of those of an empty one that are not 0, that numpy can hold whatever the type is.
+#: Maximum number of dimensions in numpy, and maximum product of the nonzero dimensions of an empty array, for any type.
 _MAX_DIMENSIONS, _MAX_ELEMENTS = 32, 1 << 56
 
 

@@ -55,7 +55,7 @@ class Definition:
             name: Name of the variable.
             location: `cell`, `vertex` or `edge`.
             dtype: Type of its values.
-            dims: Names of dimensions before that of the elements: `Time`.
+            dims: Names of dimensions before the dimension of the elements: `Time`.
             levels: Name of a dimension after it: `nVertLevels`.
             options: Other arguments of `create_variable`.
 
@@ -106,7 +106,7 @@ class Definition:
             data: Values of variables by name, over all of their dimensions except those with an index in `at`.
 
         Raises:
-            InvalidInputError: The mesh has no such elements, coordinates are missing or those of the other kind of mesh, indexes are out of range, a variable
+            InvalidInputError: The mesh has no such elements, coordinates are missing or belong to the other kind of mesh, indexes are out of range, a variable
                 is not over the elements, or values have another shape.
             UnsupportedError: `target` is a task, and a dimension of the variable is unlimited.
 

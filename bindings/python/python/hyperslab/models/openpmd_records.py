@@ -87,7 +87,7 @@ class Patch:
 
 
 class Rows(NamedTuple):
-    """Where the particles of a writer are among those of all writers."""
+    """The position of a writer's particles among the particles of all writers."""
 
     first: int
     total: int

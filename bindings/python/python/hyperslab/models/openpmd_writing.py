@@ -57,10 +57,10 @@ class OpenPmdWriter(StepWriter):
             dt: Length of its time step.
             time_unit_si: Seconds of a unit of both.
             particles: Records by their names, by species. Each species has the record `position`; `positionOffset` is 0 unless it is given. With
-                a communicator each process gives its own particles, which follow those of the processes before.
+                a communicator each process gives its own particles, which follow the particles of the processes before.
             meshes: Meshes by their names. Several writers give their `partition`, and the `shape` of the whole.
             patches: Boxes that particles are in, by species.
-            rows: In a task: the first of its particles among those of all tasks, and the number of all, by species.
+            rows: In a task: the index of its first particle among the particles of all tasks, and the number of all, by species.
             attrs: More attributes of the iteration. All writers give the same.
 
         Raises:
@@ -155,7 +155,7 @@ class OpenPmdWriter(StepWriter):
 
 
 def _together(comm: Communicator, counts: Callable[[], dict[str, int]]) -> dict[str, Rows]:
-    """Where the particles of this process are among those of all. Every process calls this, and raises if one of them fails."""
+    """The position of this process's particles among the particles of all processes. Every process calls this, and raises if one of them fails."""
     own: dict[str, int] | Exception
     try:
         own = counts()

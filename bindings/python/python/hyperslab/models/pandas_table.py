@@ -37,7 +37,7 @@ def _categories(store: Store, group: Group, column: str) -> pandas.DataFrame | p
 
 
 def _categorical(store: Store, group: Group, table: Dataset, column: str, codes: AnyArray) -> pandas.Categorical:
-    """A column of categories. A category whose text is that of a missing value is none: its rows have missing values."""
+    """A column of categories. A category whose text stands for a missing value is dropped: its rows have missing values."""
     import pandas
 
     about_column = (about(group, "info") or {}).get(column, {})

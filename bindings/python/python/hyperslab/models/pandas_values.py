@@ -111,7 +111,7 @@ def of_kind(values: AnyArray, kind: str, encoding: str, zone: Parsed, place: str
 
 
 def index_of(values: AnyArray, kind: str, encoding: str, zone: Parsed, frequency: Parsed, name: Parsed, place: str, is_periods: bool) -> pandas.Index:
-    """An index of stored values. A frequency that is not known, or that the values do not have, is left out, but not that of periods."""
+    """An index of stored values. A frequency that is not known, or that the values do not have, is left out, except for periods."""
     import pandas
 
     name = plain(name, "the name of an index")

@@ -80,7 +80,7 @@ def object_array(pickled: bytes, known: Callable[[Parsed], Parsed] | None = None
 
     Args:
         pickled: The bytes.
-        known: Makes values of objects in the array, and returns those that it does not know; by default those of numpy's scalars.
+        known: Makes values of objects in the array, and returns those that it does not know; by default makes numpy's scalars.
 
     Returns:
         An array of objects.

@@ -147,7 +147,7 @@ class PyTables(ModelView):
         text, booleans, times and enumerations are not used.
 
         Returns:
-            The indexes of columns of tables, those of nested columns excepted.
+            The indexes of columns of tables, except nested columns.
 
         Raises:
             CorruptError: A table is damaged.

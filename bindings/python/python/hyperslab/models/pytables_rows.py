@@ -44,7 +44,7 @@ def encoded(rows: Rows, datatype: _native.Datatype) -> AnyArray:
         datatype: The compound type of the table.
 
     Returns:
-        A structured array whose bytes are those of the file.
+        A structured array whose bytes are the same as in the file.
 
     Raises:
         InvalidInputError: Columns are missing or unknown, differ in length, or have values that the table cannot store; the message names the column.

@@ -22,7 +22,7 @@ class Part(NamedTuple):
     Attributes:
         path: Path of the dataset.
         values: The values of this writer.
-        box: Where they are in the whole array; `None` for rows, which follow those of the writers before.
+        box: Where they are in the whole array; `None` for rows, which follow the rows of the writers before.
         shape: Shape of the whole array; `None` for rows.
         attrs: Attributes of the dataset.
     """
@@ -161,7 +161,7 @@ def step_attributes(time: float | None, time_attribute: str, attrs: AttributeVal
 
 
 def same_types(known: Mapping[str, tuple[str, int]], step: StepPart, names: StepNames) -> dict[str, tuple[str, int]]:
-    """Checks that arrays have the type that they had in earlier steps. Returns the types with those of new arrays."""
+    """Checks that arrays have the type that they had in earlier steps. Returns the types, including the types of new arrays."""
     types = dict(known)
     for part in step.parts:
         name, dtype = part.path[len(names.path(step.number)) + 1 :], part.values.dtype.newbyteorder("=").str

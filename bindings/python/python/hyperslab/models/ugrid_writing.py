@@ -65,7 +65,7 @@ class Definition:
             name: Name of the variable.
             location: `node`, `face` or `edge`.
             dtype: Type of its values.
-            dims: Names of dimensions before that of the elements, such as time.
+            dims: Names of dimensions before the dimension of the elements, such as time.
             options: Other arguments of `create_variable`.
 
         Returns:

@@ -39,7 +39,7 @@ class VtkHdf(ModelView):
         return list(self.facts.get("levels", []))
 
     def cells(self, where: str | None = None, columns: Sequence[str] | None = None, *, level: int | None = None, **options: Unpack[ScanOptions]) -> Table:
-        """Plans a scan of the cells: of an adaptive mesh those of all levels, of an image those between its points, of a grid those of all parts.
+        """Plans a scan of the cells: all levels of an adaptive mesh, the cells between the points of an image, all parts of a grid.
 
         Args:
             where: A condition on the columns; `not covered` leaves the finest cell at each place of an adaptive mesh.

@@ -55,7 +55,7 @@ def nearest(contents: Contents, group: str, name: str) -> Variable | None:
 
 
 def bounds_of(made: Variable, name: str, bounds: object) -> tuple[str, AnyArray]:
-    """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar are those of the
+    """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar come from the
     variable."""
     values, what = bounds, f"bounds of variable {name!r}"
     if made.encoding is not None and netcdf_times.is_time(values):

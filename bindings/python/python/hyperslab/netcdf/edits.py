@@ -92,7 +92,7 @@ def _datasets(group: Group, types: dict[str, NetcdfType]) -> Iterator[tuple[str,
             yield from _datasets(member, types)
         elif isinstance(member, Datatype):
             datatype = member.datatype
-            # As the functions that create types: those of variable length and of bytes without meaning have elements that are objects.
+            # As the functions that create types: elements of types of variable length and of opaque types are objects.
             shown = dtype_encoding.numpy_dtype(datatype) if datatype.class_name in ("compound", "enum") else np.dtype(object)
             types[path] = NetcdfType(path, shown, datatype)
         elif isinstance(member, Dataset) and member.shape is not None:
@@ -100,7 +100,7 @@ def _datasets(group: Group, types: dict[str, NetcdfType]) -> Iterator[tuple[str,
 
 
 class StoredDataset:
-    """A dataset as HDF5 has it: that of a dimension without a variable is no object of a netCDF file."""
+    """A dataset as HDF5 has it, including the dataset of a dimension without a variable, which netCDF does not list."""
 
     def __init__(self, changes: Changes, path: str) -> None:
         self._changes, self._backend, self.name = changes, changes, "/" + path.strip("/")
@@ -182,7 +182,7 @@ class EditedView(NetcdfView):
         super().__init__(group, EditedWriter(changes), known)
 
     def settled(self) -> None:
-        """The definitions are those of the file again."""
+        """Marks the definitions as up to date with the file."""
         self.contents.edits = self._changes.edits
 
     def _number(self, path: str) -> int:

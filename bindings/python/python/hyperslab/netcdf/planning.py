@@ -27,7 +27,7 @@ from .writing import NetcdfRules
 
 
 class _StoredAs(TypedDict):
-    """How values of a variable are stored, for its definition in the plan and for that of its regions."""
+    """How values of a variable are stored, for its definition in the plan and for the definition of its regions."""
 
     chunks: list[int] | None
     filters: list[Filter]
@@ -66,7 +66,7 @@ class PlannedView(NetcdfView):
     ) -> Variable:
         """Defines a variable, with all of its values if they are given. Without, tasks write it: rows of their own along a
         first dimension without limit, else regions. `shape=` is the extent of a variable over dimensions without limit that
-        tasks write by regions, `regions=` are those of tasks that share subfiles (`writers=`)."""
+        tasks write by regions, `regions=` are the regions of tasks that share subfiles (`writers=`)."""
         whole, regions = options.pop("shape", None), options.pop("regions", None)
         rows = data is None and whole is None and sizes[:1] == (None,)
         if whole is not None:

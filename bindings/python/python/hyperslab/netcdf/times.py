@@ -225,7 +225,7 @@ def of_units(units: AttributeValue, calendar: AttributeValue) -> tuple[str, str]
 
 def chosen(values: object, dtype: DtypeLike | None, units: str | None, calendar: str | None, growing: bool, fill: Elements) -> TimeEncoding:
     """The encoding of a variable whose values are `values`, or will be of numpy's `dtype`. Without `units` counts are whole
-    and since 1970, in the coarsest unit that loses nothing, or, if the variable grows, in that of the values."""
+    and since 1970, in the coarsest unit that loses nothing, or, if the variable grows, in the unit of the values."""
     first = _first(values)
     stored = np.dtype("i8") if dtype is None or np.dtype(dtype).kind in "mM" else np.dtype(dtype)
     if stored.kind not in "if" or stored.itemsize < 4:

@@ -109,7 +109,7 @@ class NetcdfAttributes(Attributes):
         self.put(name, data, dtype, what)
 
     def modify(self, name: str | bytes, value: object) -> None:
-        """Sets an attribute, whose type and length become those of the value.
+        """Sets an attribute, which gets the type and length of the value.
 
         Args:
             name: Name of the attribute.
@@ -184,7 +184,7 @@ class Variable(Notes):
         #: The path of its dataset, and the datatype there.
         self.path, self.datatype = path, datatype
         self._writer = writer
-        #: Names of its dimensions, and the dimensions, with those of groups above.
+        #: Names of its dimensions, and the dimensions, including dimensions of groups above.
         self.dims: tuple[str, ...] = ()
         self.found: tuple[NetcdfDimension, ...] = ()
         #: How dates are stored.

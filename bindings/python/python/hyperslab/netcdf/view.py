@@ -34,7 +34,7 @@ _STORAGE = ("chunks", "compression", "compression_opts", "shuffle", "fletcher32"
 
 
 class NetcdfView:
-    """What netCDF sees of a group: its own dimensions and variables, and those of the groups above it."""
+    """What netCDF sees of a group: its own dimensions and variables, and everything that the groups above it define."""
 
     def __init__(self, group: Group, writer: DefinitionWriter, contents: Contents) -> None:
         self.group, self.contents = group, contents
@@ -42,7 +42,7 @@ class NetcdfView:
         self._changes: Any = group._changes
 
     def settled(self) -> None:
-        """The definitions are those of the file."""
+        """Marks the definitions as up to date with the file."""
 
     def _place(self, path: str, what: str) -> str:
         """The path from the root of what this group calls so."""

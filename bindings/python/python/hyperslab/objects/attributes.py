@@ -47,7 +47,7 @@ class AttributeStore(Protocol):
         """Held while more than one look has to see one state of the file."""
 
     def place(self) -> tuple[str | None, str]:
-        """The path of the file, if it is known, and that of the object, for errors."""
+        """The path of the file, if it is known, and the path of the object, for errors."""
 
     def check(self) -> None:
         """Raises `ReadOnlyError` if attributes cannot be changed."""
@@ -121,8 +121,8 @@ class Attributes(MutableMapping[str, AttributeValue]):
         Args:
             name: Name of the attribute.
             data: Its value.
-            shape: Its shape; by default that of `data`.
-            dtype: Its dtype; by default that of `data`.
+            shape: Its shape; by default the shape of `data`.
+            dtype: Its dtype; by default the dtype of `data`.
 
         Raises:
             UnsupportedError: HDF5 cannot store such a value, or it cannot be written into an existing file yet.

@@ -26,7 +26,7 @@ class Creation(Node):
     """What a group has that creates members. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
-        # Of the group that creates.
+        # Defined by the group class.
         def __getitem__(self, path: Name) -> Any: ...
 
         def _below(self, name: Name) -> str:
@@ -55,8 +55,8 @@ class Creation(Node):
 
         Args:
             name: Path of the dataset; groups above it are created.
-            shape: The shape; by default that of `data`.
-            dtype: The dtype; by default that of `data`, or 4-byte floats.
+            shape: The shape; by default the shape of `data`.
+            dtype: The dtype; by default the dtype of `data`, or 4-byte floats.
             data: The values.
             chunks: Shape of the chunks; chosen if needed and not given, or if `True`.
             maxshape: How far each dimension may grow; `None` for no limit.

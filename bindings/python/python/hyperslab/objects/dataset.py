@@ -284,7 +284,7 @@ class Dataset(DatasetChanges):
         """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
 
         Args:
-            encoding: The encoding; by default that of the datatype.
+            encoding: The encoding; by default the encoding of the datatype.
             errors: What to do with bytes that are not text, as in `bytes.decode`.
 
         Returns:

@@ -19,7 +19,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
     """What changes a dataset. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
-        # Of the dataset that is changed.
+        # Defined by the dataset class.
         @property
         def _shape(self) -> tuple[int, ...]: ...
         @property

@@ -1,4 +1,4 @@
-"""Decoded view: the values of a netCDF variable as its attributes mean them, in numpy. The rules are those of xarray's `decode_cf`."""
+"""Decoded view: the values of a netCDF variable as its attributes mean them, in numpy. The rules are the same as in xarray's `decode_cf`."""
 
 from __future__ import annotations
 

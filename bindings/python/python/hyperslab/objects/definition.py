@@ -131,7 +131,7 @@ def storage(
 
 
 def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
-    """The value of unwritten elements, as given and as stored; that of times is the missing one unless another is given. `heap` takes what it points at."""
+    """The value of unwritten elements, as given and as stored; times use the missing value unless another is given. `heap` takes what it points at."""
     if isinstance(fillvalue, StoredFill):
         return fillvalue.value, (fillvalue.stored, [])
     if stated.times is None:

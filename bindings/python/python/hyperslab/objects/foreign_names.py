@@ -10,7 +10,7 @@ _REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{nam
     name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("mean", "std", "var", "median", "min", "max")
 }
 _XARRAY = "xarray.open_dataset(path, engine='hyperslab') has it"
-#: Of datasets: names and what they are here.
+#: What to write instead of each name that a dataset does not have.
 DATASET_HINTS = {
     "values": "d[...] reads all values",
     "data": "d[...] reads all values",
@@ -27,7 +27,7 @@ DATASET_HINTS = {
     "ncattrs": "d.attrs has them",
     **_REDUCTIONS,
 }
-#: Of files and groups.
+#: What to write instead of each name that a file or group does not have.
 GROUP_HINTS = {
     "variables": "iterate over the group, or index it by name: f['theta']",
     "dimensions": "datasets have the names: f['theta'].dims",
@@ -46,7 +46,7 @@ def with_hints(hints: dict[str, str]) -> Callable[[type[Kind]], type[Kind]]:
     def missing(self: object, name: str) -> object:
         if name in hints:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hints[name]}", name=name, obj=self)
-        # Raises the error again, which may be that of a property.
+        # Raises the error again, which may come from a property.
         return object.__getattribute__(self, name)
 
     def decorate(kind: type[Kind]) -> type[Kind]:

@@ -273,7 +273,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         """Calls `function` with the path of each object below this group and the object, until it returns something other
         than `None`.
 
-        As in h5py, the order is that of the names, and a group comes before its members. Each object is visited once, under its
+        As in h5py, names are in order, and a group comes before its members. Each object is visited once, under its
         first path, even if several hard links lead to it. Soft and external links are not followed. An object that cannot be read
         is visited as a `Node` with a `refusal`, and raises its error when it is used. Objects are parsed ahead, in parallel.
 

@@ -84,7 +84,7 @@ class _Budget:
     """What may still be shown."""
 
     def __init__(self, *paths: str) -> None:
-        #: Whether values may be read: only those of files on this machine.
+        #: Whether values may be read: only if the file is on this machine.
         self.reads_values = bool(paths) and len(paths) <= MAX_JOINED_FILES and all(map(os.path.exists, paths))
         self._objects, self._attributes = iter(range(MAX_OBJECTS)), iter(range(MAX_ATTRIBUTES))
         self._end = time.monotonic() + MAX_SECONDS

@@ -20,7 +20,7 @@ class AttributeNames:
     """netCDF4-python's names of what sets attributes."""
 
     if TYPE_CHECKING:
-        # Of the object that has these names.
+        # Defined by the class of the object.
         @property
         def attrs(self) -> MutableMapping[str, AttributeValue]: ...
 
@@ -52,7 +52,7 @@ class Netcdf4Names(AttributeNames):
     """What a group has whose methods can also be called as in netCDF4-python."""
 
     if TYPE_CHECKING:
-        # Of the group that has these names.
+        # Defined by the group class.
         def create_group(self, name: str, track_order: bool | None = None) -> Any: ...
         def create_dimension(self, name: str, size: int | None = None) -> NetcdfDimension: ...
         def create_variable(

@@ -138,7 +138,7 @@ class Node:
         return type(self), (self._backend, self._number, self.name)
 
     def _object(self, file: _native.File, number: int, name: str, about: Description | None = None) -> Node:
-        """The object with this number of a file: this one's, or that of an external link, which is only read."""
+        """The object with this number in a file: this file, or the target of an external link, which is only read."""
         # The core makes a Python object of the file for each answer. All objects of an opening share one: what was pickled is found
         # again as long as it lives (`reopening`).
         backend = self._backend if file == self._file else Reading(file)
@@ -201,5 +201,5 @@ class Node:
 
 
 def register(kind: str, made: type[Node]) -> None:
-    """Makes a class that of all objects of a kind, for the room of files, which this one does not know."""
+    """Registers the class of all objects of a kind. The package `files`, which this one must not import, calls it."""
     Node._classes = {**Node._classes, kind: made}

@@ -104,7 +104,7 @@ def convert(raw: AnyArray, datatype: _native.Datatype, shape: tuple[int, ...], h
             pairs = np.empty(len(records), np.clongdouble)
             pairs.real, pairs.imag = real, imaginary
             return pairs.reshape(shape)
-        # Room between the fields is no place for what the process had in memory.
+        # Padding between the fields must not leak what the process had in memory.
         out = np.zeros(len(records), dtype=value_dtype(datatype))
         for name, offset, member in datatype.fields:
             part = np.ascontiguousarray(records[:, offset : offset + member.size]).reshape(-1)

@@ -256,7 +256,7 @@ def _store(dataset: Scaled, found: list[list[bytes]]) -> None:
         dataset._changes.make(lambda editor: editor.delete_attribute(number, "DIMENSION_LIST"))
         return
     raw = b"".join(struct.pack("<IQI", len(scales), 1 if scales else 0, axis if scales else 0) for axis, scales in enumerate(found, 1))
-    # The list of each dimension has the numbers of the addresses behind the lists.
+    # The list of each dimension has the numbers of the addresses after the lists.
     addresses = [scale for scales in found for scale in scales]
     numbers = itertools.count(len(found) + 1)
     heap = [b"".join(struct.pack("<Q", next(numbers)) for _ in scales) for scales in found] + addresses

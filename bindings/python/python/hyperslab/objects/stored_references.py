@@ -93,7 +93,7 @@ def encoded(node: Owner, value: AnyReference) -> bytes:
         raise InvalidInputError(f"a reference to an object of another file: {found.file.path}")
     part = b""
     if isinstance(value, RegionReference):
-        assert found.selection is not None  # that of the region
+        assert found.selection is not None  # a region has one
         kind, parts = found.selection.kind, found.selection.parts
         if kind in ("all", "none"):
             shape = found.file.describe(found.object, found.path)["shape"] or ()

@@ -152,7 +152,7 @@ def is_deep(path: str, depth: int) -> bool:
 
 
 def attribute_lines(node: Shown, effort: Effort | None = None) -> Iterator[tuple[str, str]]:
-    """Names and values of an object's attributes; long values are cut. `effort` is that of the tree that they are in."""
+    """Names and values of an object's attributes; long values are cut. `effort` is the effort of the tree that they are in."""
     effort = effort or Effort()
     try:
         attributes = node.attrs

@@ -17,7 +17,7 @@ class ValueChanges(StoredProperties):
     """What changes the extent of a dataset and its values. If the file is open for reading, each of these methods is a `ReadOnlyError`."""
 
     if TYPE_CHECKING:
-        # Of the dataset that is changed.
+        # Defined by the dataset class.
         @property
         def shape(self) -> tuple[int, ...]: ...
         @property
@@ -58,7 +58,7 @@ class ValueChanges(StoredProperties):
         """Appends values along a dimension, which grows by their extent. If that fails, the shape is as before.
 
         Args:
-            values: The values. Their other extents are those of the dataset.
+            values: The values. Their other extents equal the dataset's.
             axis: The dimension.
 
         Raises:

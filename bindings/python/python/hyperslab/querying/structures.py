@@ -80,7 +80,7 @@ class Structures(Aggregates):
         return Components(flat[0], flat[1], flat[2], boxes[0], boxes[1])
 
     def top(self, name: str, count: int = 10, columns: Sequence[str] | None = None, *, smallest: bool = False) -> pa.Table:
-        """Reads the rows with the largest values of a variable, largest first; of equal values, those of earlier rows.
+        """Reads the rows with the largest values of a variable, largest first; among equal values, earlier rows first.
 
         An exact quantile gives the threshold, from an index where there is one. Then only rows beyond it are read.
 
@@ -124,7 +124,7 @@ class Structures(Aggregates):
 
         Args:
             id: A variable of integers that identifies particles, at most once in each step.
-            columns: Further variables to read; by default those of the condition.
+            columns: Further variables to read; by default the variables of the condition.
 
         Returns:
             The rows of these particles, sorted by particle and step, which can be drawn.

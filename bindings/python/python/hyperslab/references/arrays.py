@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunks:
-    """Where the chunks of an array lie. A chunk that is in neither was never written: it has the fill value."""
+    """Where the chunks of an array lie. A chunk in neither `numbers` nor `contents` was never written: it has the fill value."""
 
     #: How many chunks there are along each dimension.
     grid: tuple[int, ...]
-    #: Of chunks that are stored as the array's codecs make them: their numbers in row-major order, their first byte in the file, and how many.
+    #: Chunks that the file stores as the array's codecs encode them: row-major chunk number, offset in the file and length in bytes.
     numbers: UInt64Array
     offsets: UInt64Array
     lengths: UInt64Array
-    #: Of others, such as those that lie in an object's header: their bytes, as the array's codecs make them, by number.
+    #: The encoded bytes of all other chunks, such as chunks in an object's header, by chunk number.
     contents: dict[int, bytes]
 
 
@@ -47,9 +47,9 @@ class Array:
     dims: tuple[str, ...]
     shape: tuple[int, ...]
     chunk_shape: tuple[int, ...]
-    #: Of the elements as they are stored, in their byte order.
+    #: The dtype of the elements as they are stored, in their byte order.
     dtype: AnyDtype
-    #: The value of what was never written.
+    #: The value of elements that were never written.
     fill: AnyArray | np.generic
     #: Configurations of numcodecs, in the order in which a writer applies them.
     codecs: list[JsonObject]
@@ -126,7 +126,7 @@ def _chunks(dataset: Dataset, shape: tuple[int, ...], chunk_shape: tuple[int, ..
     contents = dict(inside)
     skipping = [number for number, _ in masks]
     if skipping:
-        # Codecs of Zarr are those of all chunks. A chunk that skips a filter is encoded again.
+        # In Zarr, all chunks have the same codecs. A chunk that skips a filter is re-encoded.
         kept = ~np.isin(numbers, np.array(skipping, np.uint64))
         numbers, offsets, lengths = numbers[kept], offsets[kept], lengths[kept]
         contents |= {number: _encoded(dataset, np.unravel_index(number, grid), chunk_shape, dtype, codecs) for number in skipping}

@@ -177,5 +177,5 @@ class Database:
 def schema_of(relation: duckdb.DuckDBPyRelation) -> pa.Schema:
     """The schema of a query's result; nothing is read."""
     empty = relation.limit(0).to_arrow_table().schema
-    # Below a limit DuckDB makes names distinct; the result has those of the query.
+    # Below a limit DuckDB makes names distinct; the result has the names of the query.
     return pa.schema([field.with_name(name) for field, name in zip(empty, relation.columns, strict=True)])

@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def _answered(call: Callable[Concatenate[FlightSqlServer, P], T]) -> Callable[Concatenate[FlightSqlServer, P], T]:
-    """A call whose errors are those of Flight, without paths of the server."""
+    """A call whose errors are converted to Flight errors, without paths of the server."""
 
     @wraps(call)
     def answered(self: FlightSqlServer, /, *arguments: P.args, **named: P.kwargs) -> T:
@@ -225,7 +225,7 @@ class FlightSqlServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow
         if request.transaction_id:
             raise unimplemented("there are no transactions: the server is read-only")
         statement = self._database.statement(request.query)
-        # Types that depend on parameters are known when these are: until then they are those of NULL.
+        # Types that depend on parameters are known when the parameters are; until then they are the types for NULL.
         unknown: ParameterValues = (
             dict.fromkeys(statement.parameters) if any(not name.isdecimal() for name in statement.parameters) else [None] * len(statement.parameters)
         )

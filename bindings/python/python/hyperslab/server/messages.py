@@ -1,4 +1,4 @@
-"""Messages: those of Flight SQL that the server reads and writes, by the field numbers of Arrow's FlightSql.proto and Flight.proto.
+"""Messages: the messages of Flight SQL that the server reads and writes, by the field numbers of Arrow's FlightSql.proto and Flight.proto.
 
 Arrow has no Python package of them. They are in a pool of their own, so that a program may load the generated ones, too."""
 

@@ -1,4 +1,4 @@
-"""Parameters: the types that clients are told. DuckDB knows none before the values are there, so what stands beside a parameter decides."""
+"""Parameters: the types that clients are told. DuckDB knows none before it has the values, so the other operand of an expression decides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PARTS = ("left", "right", "input", "lower", "upper", "child", "children", "argu
 
 
 def types(connection: duckdb.DuckDBPyConnection, statement: Statement) -> list[pa.DataType]:
-    """The type of each parameter, in their order; text if nothing stands beside it.
+    """The type of each parameter, in their order; text if there is no other operand.
 
     Args:
         connection: A connection that has the tables of the statement.
@@ -43,7 +43,7 @@ def types(connection: duckdb.DuckDBPyConnection, statement: Statement) -> list[p
 
 
 def _sites(select: JsonObject) -> Iterator[tuple[str, JsonObject | pa.DataType]]:
-    """Parameters of a select, each with the expression beside it, or with its type."""
+    """The parameters of a select, each with the other operand of its expression, or with its type."""
     for modifier in select["modifiers"]:
         for part in ("limit", "offset"):
             if _is_parameter(modifier.get(part)):

@@ -31,7 +31,7 @@ class Prepared:
             rows: As the client sent them. Parameters with names are found by the columns' names, others by their places.
 
         Raises:
-            FlightServerError: The columns are not those of the parameters.
+            FlightServerError: The columns do not match the parameters.
         """
         names, self.sets = self.statement.parameters, []
         if rows.num_columns != len(names):

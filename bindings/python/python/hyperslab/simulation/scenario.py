@@ -112,7 +112,7 @@ def load_scenario(path: str, **changes: object) -> tuple[Scenario, str | None]:
 
     Args:
         path: A TOML file with `kind`, perhaps `machine` (a name, or a path relative to the file), and the kind's parameters.
-        changes: Parameters that replace those of the file.
+        changes: Parameters that replace parameters of the file.
 
     Returns:
         The scenario, and the machine that the file names.

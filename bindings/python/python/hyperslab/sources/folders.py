@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from ..base.errors import Error, IoError, MissingFileError
 
-#: Where a file of HDF5 may have its signature: at the beginning, or behind a user block (MATLAB's has 512 bytes).
+#: Where a file of HDF5 may have its signature: at the beginning, or after a user block (MATLAB's has 512 bytes).
 _SIGNATURE, _PLACES = b"\x89HDF\r\n\x1a\n", (0, 512, 1024, 2048)
 _NETCDF_VERSIONS = (b"\x01", b"\x02", b"\x05")
 #: Names of a folder that are compared with a missing one.

@@ -128,7 +128,7 @@ class SeekingReader:
 
 
 class StoreReader:
-    """Reads an object of a store that has the methods of obspec, such as those of obstore."""
+    """Reads an object of a store that has the methods of obspec, such as the stores of obstore."""
 
     def __init__(self, store: ObjectStore, path: str) -> None:
         self._store, self._path = store, path

@@ -99,7 +99,7 @@ class References(Source):
     folder: str
 
     def open(self, opener: _native.Session) -> Opened:
-        # Relative names are beside the folder, as they are beside a document of JSON.
+        # Names are relative to the folder's parent, as they are for a JSON document.
         return _native.Files([opener.open_content(self.folder, document(self.folder))]), None
 
     def paths(self, _: _native.Session) -> list[str]:

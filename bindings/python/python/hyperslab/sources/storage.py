@@ -38,7 +38,7 @@ class StripedPart(NamedTuple):
 
 
 class StorageLayout:
-    """Where the bytes of a file lie; of a folder, where those of new files in it will."""
+    """Where the bytes of a file lie; for a folder, where the bytes of new files in it will lie."""
 
     def __init__(self, native: _native.StorageLayout) -> None:
         self._native = native
@@ -119,7 +119,7 @@ class StorageLayout:
 
 
 def storage_layout(path: Path) -> StorageLayout:
-    """Asks the file system where the bytes of a file lie; of a folder, where those of new files in it will.
+    """Asks the file system where the bytes of a file lie; for a folder, where the bytes of new files in it will lie.
 
     On Lustre this is the attribute `lustre.lov`. BeeGFS shows its stripes to its own tool only: `StorageLayout.parse` reads its
     text. Elsewhere there are a device and a block size. Of an address, the store is not asked: `file_system` is its scheme, and

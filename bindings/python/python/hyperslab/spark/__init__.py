@@ -168,7 +168,7 @@ def query(
     """Returns the rows of `hyperslab.query(files, group, where, …).table(columns)` as a DataFrame, in the same order.
 
     The query is planned immediately, from metadata; Spark tasks read its rows later. Every executor must see the files under
-    the same paths, and have this package. Types are those of the reader `hdf5`.
+    the same paths, and have this package. Types are the same as in the reader `hdf5`.
 
     Args:
         spark: The session.

@@ -132,7 +132,7 @@ h5read_array = h5read
 def h5read_point(
     spark: SparkSession | SparkContext, path: Files, dataset: str | None = None, partitions: int | None = None, *, mode: str | None = None
 ) -> RDD[tuple[float, int]]:
-    """Reads elements as `(value, key)`; the key is the position of the element among those of all files.
+    """Reads elements as `(value, key)`; the key is the position of the element among the elements of all files.
 
     Args:
         spark, path, dataset, partitions, mode: As in `h5read`.

@@ -236,7 +236,7 @@ class Table:
         """Sums a numeric column; 0 if it has no values.
 
         Nulls and NaN are left out. The sum is exact for integers and in double precision for floats, and it does not depend on
-        the number of threads. Errors are those of `minmax`.
+        the number of threads. Raises the errors of `minmax`.
 
         Args:
             column: A numeric column.

@@ -13,9 +13,9 @@ import numpy as np
 from ..base.type_aliases import Json
 from .points import KINDS, Point
 
-#: Of the points, every fifth is held back to see how well the model predicts.
+#: Every fifth point is held back to test how well the model predicts.
 HELD_BACK = 5
-#: Keeps factors near 1 that few points speak about.
+#: Regularization: keeps factors near 1 if few points determine them.
 _PENALTY = 0.05
 
 

@@ -156,7 +156,7 @@ def _checked(workers: _Workers, folder: str, settings: dict[str, int]) -> dict[s
         for number in range(2 * _CHECK_ROUNDS):
             if number == _CHECK_ROUNDS and checks.ratio(times[True], times[False]) <= _MAY_COST:
                 break
-            # Whoever is second finds warmer caches: they take turns in that, too.
+            # The second one finds warmer caches, so they also take turns in who is first.
             for is_chosen in (False, True) if number % 2 else (True, False):
                 times[is_chosen].append(workers.check(name, folder, settings if is_chosen else {}))
         ratios[name] = checks.ratio(times[True], times[False])

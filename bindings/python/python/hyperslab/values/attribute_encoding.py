@@ -19,7 +19,7 @@ def encoded(
     Args:
         name: Name of the attribute.
         value: Its value.
-        dtype: Its dtype; by default that of `value`.
+        dtype: Its dtype; by default the dtype of `value`.
         heap: Where what elements point at is added; by default a new list.
 
     Returns:

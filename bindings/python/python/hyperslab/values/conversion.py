@@ -44,7 +44,7 @@ def _converted(values: AnyArray, wanted: AnyDtype) -> AnyArray:
 def _compounds(values: AnyArray, wanted: AnyDtype) -> AnyArray:
     """Compounds with the fields of `wanted`, matched by name."""
     names, known = wanted.names or (), values.dtype.names or ()
-    # Room between the fields is no place for what the process had in memory.
+    # Padding between the fields must not leak what the process had in memory.
     out = np.zeros(values.shape, wanted)
     for name in names:
         if name not in known:

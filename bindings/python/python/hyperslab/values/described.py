@@ -1,4 +1,4 @@
-"""Described datatypes and fill values: those of an existing dataset, exactly as its file has them, for one that is created like it."""
+"""Described datatypes and fill values: datatype and fill value of an existing dataset, exactly as in its file, for a dataset created like it."""
 
 from __future__ import annotations
 

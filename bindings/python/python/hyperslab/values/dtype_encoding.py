@@ -391,7 +391,7 @@ def of_values(dtype: DtypeLike | None, values: Values) -> Datatype:
 
 
 def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:
-    """Extents of `values`, without those of elements that are arrays."""
+    """Extents of `values`, without the extents of elements that are arrays."""
     shape: tuple[int, ...] = tuple(np.shape(values))
     inner = len(datatype.shape) if datatype.class_name == "array" else 0
     return shape[: len(shape) - inner]

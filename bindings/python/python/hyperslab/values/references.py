@@ -169,7 +169,7 @@ def _check_extent(dataset: _Dataset, kind: str, parts: list[list[list[int]]]) ->
 
 
 def selected_shape(dataset: _Dataset, selection: AnyRegionSelection) -> tuple[int, ...]:
-    """The shape of the selected elements of a dataset: that of a grid if they form one, else their number."""
+    """The shape of the selected elements of a dataset: the shape of the grid if they form one, else their number."""
     kind, parts = selection.kind, selection.parts
     if kind in ("hyperslab", "points", "blocks"):
         _check_extent(dataset, kind, parts)

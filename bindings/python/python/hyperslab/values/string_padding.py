@@ -16,7 +16,7 @@ def pad(raw: AnyArray, datatype: _native.Datatype, offset: int = 0, stride: int 
         raw: The bytes of whole elements.
         datatype: The datatype of the part of an element that is looked at.
         offset: Where that part begins in an element.
-        stride: Bytes of an element; by default those of `datatype`.
+        stride: Bytes of an element; by default the size of `datatype`.
 
     Raises:
         InvalidInputError: Text leaves no room for the NUL that its datatype wants.

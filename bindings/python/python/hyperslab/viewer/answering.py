@@ -20,7 +20,7 @@ Answer = Callable[[Request], Response]
 Analysis = Callable[[Request, bytes, Watch], Response]
 #: How often is looked whether the client of an analysis still waits.
 _SECONDS_BETWEEN_LOOKS = 0.1
-#: The status that some servers log for a client that went away; it reaches nobody.
+#: The status that some servers log for a client that disconnected; no client receives it.
 _GONE = 499
 
 

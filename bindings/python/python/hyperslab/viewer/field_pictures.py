@@ -155,7 +155,7 @@ class _Cells(NamedTuple):
 
 
 def _read(table: Table, shape: list[int], steps: list[int], watch: Watch) -> _Cells:
-    """Reads the rows of a table, which are those of an array of a shape, one after the other, and reduces them to cells."""
+    """Reads the rows of a table, which are the rows of an array of a given shape in order, and reduces them to cells."""
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
     found = _Cells(np.full(counts, np.nan), np.full(counts, np.nan))
     width, at = shape[-1], 0

@@ -28,7 +28,7 @@ class Field:
         self.dtype, self.name = fields[name][0], f"{dataset.name}/{name}"
         #: Bytes that are read for each value: whole elements.
         self.element_bytes = dataset.dtype.itemsize
-        #: Units and fill values of the dataset are not those of each field.
+        #: Units and fill values of the dataset do not apply to each field.
         self.attrs: dict[str, AttributeValue] = {}
 
     def __getattr__(self, name: str) -> Any:

@@ -40,7 +40,7 @@ MAX_CHOICES = 200
 #: Particles up to which each is a point; more are counted in bins. Particles beyond the second number are not read.
 _MAX_POINTS, _MAX_PARTICLES, _BINS = 20_000, 4_000_000, 300
 _PIXELS_OF_INCH = 100
-#: Background, and lines and words, of a dark picture: those of the page.
+#: Background, and lines and words, of a dark picture: the colors of the page.
 _DARK, _LIGHT = "#14171a", "#e3e6e8"
 _POSITIONS = (("x", "y"), ("position_x", "position_y"), ("position_z", "position_x"), ("x", "z"))
 _NOT_POSITIONS = {"step", "time", "id", "iteration", "particle", "row"}
@@ -97,7 +97,7 @@ def drawn(file: File, name: str | None, index: tuple[int, ...], size: tuple[int,
     Args:
         file: The open file.
         name: The name of a choice; by default the first.
-        index: Number of the step, and the indexes of the dimensions that are not drawn; those of the choice by default.
+        index: Number of the step, and the indexes of the dimensions that are not drawn; by default the indexes of the choice.
         size: Width and height in pixels.
         watch: Ends the reading.
         is_dark: Light lines and words on a dark background; colors of values stay.

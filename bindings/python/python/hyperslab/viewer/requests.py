@@ -92,7 +92,7 @@ def truth(value: str | None) -> bool:
 
 
 def shown_type(dtype: AnyDtype) -> Json:
-    """A numpy type as h5grove writes it: its text, or for a compound that of each member."""
+    """A numpy type as h5grove writes it: its text, or for a compound the text of each member."""
     if dtype.fields is None:
         return dtype.str
     return {name: shown_type(member[0]) for name, member in dtype.fields.items()}

@@ -29,7 +29,7 @@ class Shown:
     """Files by the names that requests have for them.
 
     Args:
-        places: Files, folders, and addresses of files (`s3://`, `http://` and others; those of object stores may be globs). Of a folder,
+        places: Files, folders, and addresses of files (`s3://`, `http://` and others; addresses of object stores may be globs). Of a folder,
             all files of HDF5 and netCDF below it are shown, also ones that come later.
 
     Raises:

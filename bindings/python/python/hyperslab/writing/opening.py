@@ -52,7 +52,7 @@ def editing_of(path: Path | IO[bytes], options: Mapping[str, Any]) -> Editing:
         tuple(sorted((options.get("limits") or {}).items())),
         None,
         options.get("chunk_cache_bytes"),
-        # Value indexes are those of the file before the change.
+        # Value indexes describe the file before the change.
         "none",
     )
     timeout = options.get("timeout")

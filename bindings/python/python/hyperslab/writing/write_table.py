@@ -86,7 +86,7 @@ class _Column:
             self.dtype = np.dtype(object, metadata={"vlen": np.dtype(type.value_type.to_pandas_dtype())})
         else:
             raise self._refused()
-        #: Of an element: lists of fixed size are arrays, so that every column has one dimension.
+        #: The dtype of an element: a list of fixed size is an array, so that every column has one dimension.
         self.element = np.dtype((self.dtype, self.inner)) if self.inner else self.dtype
 
     def _refused(self) -> UnsupportedError:
@@ -372,7 +372,7 @@ def write_table(
 
     Raises:
         UnsupportedError: HDF5 has no type for a column.
-        InvalidInputError: A column contains nulls or decimals that HDF5 cannot store, or columns differ from those of the file.
+        InvalidInputError: A column contains nulls or decimals that HDF5 cannot store, or columns differ from the file's.
         ConflictError: `mode` is `x` and the file exists.
 
     Example:

@@ -90,7 +90,7 @@ def converted(values: AnyArray, datatype: _native.Datatype, dtype: AnyDtype) -> 
 
 
 def full_points(key: Key, shape: tuple[int, ...]) -> list[AnyArray]:
-    """The key of a `VectorizedIndexer` as arrays that broadcast: dimensions that are sliced come after those of the points."""
+    """The key of a `VectorizedIndexer` as arrays that broadcast: sliced dimensions come after the dimensions of the points."""
     arrays = [along for along in key if isinstance(along, np.ndarray)]
     sliced = [axis for axis, along in enumerate(key) if isinstance(along, slice)]
     ndim = max((along.ndim for along in arrays), default=0) + len(sliced)

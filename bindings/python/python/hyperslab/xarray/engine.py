@@ -59,7 +59,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether the first bytes are those of HDF5 or netCDF-3; for a path that cannot be read, whether its ending is usual."""
+        """Whether the first bytes are a signature of HDF5 or netCDF-3; for a path that cannot be read, whether its ending is usual."""
         if isinstance(filename_or_obj, (bytes, bytearray, memoryview)):
             return _is_signature(bytes(filename_or_obj[: _HDF5_OFFSETS[-1] + 8]))
         if isinstance(filename_or_obj, (str, os.PathLike)):

@@ -85,7 +85,7 @@ class FilesStore(AbstractDataStore):
         return {name: total if name == self._concat_dim else extent for name, extent in self._first.get_dimensions().items()}
 
     def get_encoding(self) -> Encoding:
-        """The names of the unlimited dimensions, the paths of all files, and those of files that do not fit, if there are some."""
+        """The names of the unlimited dimensions, the paths of all files, and the paths of files that do not fit, if there are any."""
         left_out = {"left_out": self._left_out} if self._left_out else {}
         return {**self._first.get_encoding(), "sources": [self._files.paths[index] for index in self.taken], **left_out}
 

@@ -78,7 +78,7 @@ class Manager(Protocol):
 
 
 def open_path(path: str, options: Arguments, mode: str = "r") -> OpenedFile:
-    """Opens a local file; `options` are those of a session. Managers of xarray that have no mode do not survive a copy."""
+    """Opens a local file; `options` are options of a session. Managers of xarray that have no mode do not survive a copy."""
     version = FileVersion.of(path) if os.path.exists(path) else None  # remote objects are read as the version that was opened
     (file,) = session(*options).open([path])
     return OpenedFile(file, version)

@@ -81,7 +81,7 @@ def _positive(along: AnyArray, extent: int) -> AnyArray:
 
 
 def _by_groups(dataset: Indexable, points: AnyArray) -> AnyArray:
-    """The elements at `points` (dimensions × points): those of a chunk are read together, as the box around them."""
+    """The elements at `points` (dimensions × points). Elements of one chunk are read together, as the box around them."""
     cells = points // np.asarray(_cell(dataset), dtype=np.int64)[:, np.newaxis]
     order = np.lexsort(cells[::-1])
     ordered = cells[:, order]

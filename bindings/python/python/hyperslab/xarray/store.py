@@ -96,7 +96,7 @@ class HyperslabStore(AbstractDataStore):
         return [(self._named(name), extent, unlimited) for name, extent, unlimited in file.declared_dimensions(number)]
 
     def _number_phony_dimensions(self) -> None:
-        """Numbers those of the groups above and of this group, in the order in which h5netcdf comes to them."""
+        """Numbers the dimensions of the groups above and of this group, in the order in which h5netcdf visits them."""
         file, parts = self.opened().file, self._group.split("/")
         for depth in range(1, len(parts) + bool(parts[-1])):
             group, number = find_group(file, "/".join(parts[:depth]) or "/")

@@ -89,8 +89,8 @@ def unlimited_of(dataset: xarray.Dataset, given: str | Iterable[str] | None) -> 
 
 
 def of_nodes(tree: xarray.DataTree, encoding: Encodings, unlimited: Unlimited, group: str | None) -> list[tuple[str, Encodings, str | Iterable[str] | None]]:
-    """The path, the encoding and the unlimited dimensions of each node of a tree. Both may be given by path, or those of variables and dimensions
-    for the root and for all nodes.
+    """The path, the encoding and the unlimited dimensions of each node of a tree. Both may be given by path, or by variable and
+    dimension for the root and for all nodes.
 
     Raises:
         InvalidInputError: A path is not a node, or no node has an unlimited dimension.

@@ -217,7 +217,7 @@ def _write(file: Group, node: _Node, default: Encoding, parts: Subfiles | None) 
 
 
 def _fitting(name: str, variable: xarray.Variable, options: Encoding, default: Encoding, strict: bool) -> Encoding:
-    """The storage of an encoded variable: without filters if it has no dimensions, and without those of the call if it is text."""
+    """The storage of an encoded variable: without filters if it has no dimensions, and without the filters of the call if it is text."""
     options = dict(options)
     if not variable.ndim:
         filters_of(options.get("compression"), options.get("compression_opts"), False, False)  # a name that is not known is an error here, too

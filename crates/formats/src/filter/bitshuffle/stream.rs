@@ -5,9 +5,9 @@ use hyperslab_array::{Error, Result};
 use super::bit_planes;
 use crate::filter::block::{BlockCodec, BlockDecoder};
 
-/// Without a size of their own, blocks have about this many bytes …
+/// Default size of a block in bytes, approximately.
 const BLOCK_BYTES: usize = 8192;
-/// … and at least this many elements.
+/// Minimum number of elements in a block of the default size.
 const BLOCK_ELEMENTS: usize = 128;
 
 pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usize, out: &mut Vec<u8>) -> Result<()> {
@@ -57,7 +57,7 @@ pub(in crate::filter) fn decode(input: &[u8], parameters: &[u32], max_bytes: usi
     Ok(())
 }
 
-/// Cuts, turns and compresses; the parameters are those of the dataset.
+/// Cuts, turns and compresses with the parameters of the dataset.
 pub(in crate::filter) fn encode(input: &[u8], parameters: &[u32]) -> Result<Vec<u8>> {
     let parameter = |place: usize| parameters.get(place).map(|word| usize::try_from(*word).unwrap_or(usize::MAX));
     let element = parameter(2).filter(|size| *size > 0);

@@ -4,7 +4,7 @@ use hyperslab_array::{Error, Result};
 
 use crate::filter::matches;
 
-/// Matches farther away than this have a distance of 16 bits more.
+/// Maximum distance of a match in bytes without a further 16 bits for the distance.
 const MAX_SHORT_DISTANCE: usize = 8191;
 
 /// Fills the front of `target` and returns how far; bytes after that may change.

@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use super::big_endian::big_endian;
 use super::chunk::Chunk;
 
-/// A chunk may have this many tiles of fewer bytes than a row of the usual ones has.
+/// Maximum number of tiles in a chunk if they are smaller than [`MIN_TILE_BYTES`].
 const MAX_SMALL_TILES: usize = 1 << 20;
 const MIN_TILE_BYTES: usize = 64;
 

@@ -154,7 +154,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Distances become samples. They are folded: small ones alternate in sign, and behind the
+    /// Distances become samples. They are folded: small ones alternate in sign, and after the
     /// nearer end of the range they go on in one direction.
     fn unpredict(&self, samples: &mut [u32]) {
         let highest = u32::MAX >> (32 - self.coding.sample_bits);

@@ -251,7 +251,7 @@ impl<'a> Array<'a> {
     fn in_super_block(&mut self, super_block: u64, spot: &Spot) -> Result<DataBlock> {
         let (o, level, pages) = (u64::from(self.source.offset_size), &spot.level, spot.pages.unwrap_or(0));
         // Page bits (whole bytes per data block), then the addresses of the data blocks. The bits are
-        // numbered consecutively across data blocks: with 4 pages per block, those of the second block begin
+        // numbered consecutively across data blocks: with 4 pages per block, the pages of the second block begin
         // within the first byte.
         let bitmap_bytes = pages.div_ceil(8);
         let start = 6 + o + u64::from(self.bits.div_ceil(8));

@@ -82,7 +82,7 @@ impl<'a> Array<'a> {
         self.each_page(Some(&pages), &mut |page| self.take(page, of(page.first / self.page_entries), found))
     }
 
-    /// Gives each written page to `take`, or those of the `wanted` numbers; all entries of a small array are one page.
+    /// Calls `take` with each written page, or with the `wanted` pages only; all entries of a small array are one page.
     fn each_page(&self, wanted: Option<&[u64]>, take: &mut dyn FnMut(&Page<'_>) -> Result<()>) -> Result<()> {
         let (source, block) = (self.source, self.block);
         let beyond = || Error::corrupt("a fixed array beyond 64 bits");

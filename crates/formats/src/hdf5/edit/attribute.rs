@@ -25,7 +25,7 @@ const NO_ORDER: u16 = u16::MAX;
 /// Sets an attribute of an object, or replaces it. `value` holds the stored bytes.
 ///
 /// # Errors
-/// `Unsupported` for shared attributes, and those of 64 KiB or more in an object of an old kind; `Corrupt` or `Io`.
+/// `Unsupported` for shared attributes, and attributes of 64 KiB or more in an object of an old kind; `Corrupt` or `Io`.
 pub fn set_attribute(file: &FileEdit<'_>, id: ObjectId, name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<()> {
     let source = file.source();
     let body = attribute::encode(name, datatype, dataspace, value)?;

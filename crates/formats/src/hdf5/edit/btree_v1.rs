@@ -84,7 +84,7 @@ impl ChunkTree<'_> {
         self.space.free(address, self.node_bytes())
     }
 
-    /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the node as it is now, and
+    /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the changed node, and
     /// the new node on its right if it was split. Both are written.
     fn insert(&self, address: u64, next: Option<&Key>, chunk: &StoredChunk, levels: u8) -> Result<(Node, Option<Node>)> {
         let levels = levels
@@ -130,7 +130,7 @@ impl ChunkTree<'_> {
         if node.children.len() <= self.max_children {
             return Ok(None);
         }
-        // Chunks usually come in order: then full nodes stay behind.
+        // Chunks usually come in order: then full nodes do not change again.
         let is_appended = node.right.is_none();
         let kept = if is_appended { self.max_children } else { self.max_children.div_ceil(2) };
         let children = node.children.split_off(kept);

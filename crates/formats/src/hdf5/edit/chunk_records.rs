@@ -1,4 +1,4 @@
-//! Chunks in a version 2 B-tree: those of datasets with two or more unlimited dimensions.
+//! Chunks in a version 2 B-tree, the index of datasets with two or more unlimited dimensions.
 
 use hyperslab_array::{Error, Result};
 
@@ -32,7 +32,7 @@ impl<'a> ChunkRecords<'a> {
         Ok(Self { source, tree, entries, ndim })
     }
 
-    /// Creates an index without chunks. `parameters` are those of the storage layout: bytes of a node, and the percentages at which nodes are
+    /// Creates an index without chunks. `parameters` come from the storage layout: bytes of a node, and the percentages at which nodes are
     /// split and merged.
     pub fn create(source: &'a Source, space: &'a dyn Space, entries: Entries, ndim: usize, parameters: [u8; 6]) -> Result<Self> {
         let [a, b, c, d, split_percent, merge_percent] = parameters;

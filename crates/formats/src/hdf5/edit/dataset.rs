@@ -37,7 +37,7 @@ pub enum EditedStorage {
     Chunked,
 }
 
-/// A dataset as it is now.
+/// The current state of a dataset.
 pub struct DatasetEdit<'a> {
     file: &'a FileEdit<'a>,
     id: ObjectId,
@@ -47,7 +47,7 @@ pub struct DatasetEdit<'a> {
 }
 
 impl<'a> DatasetEdit<'a> {
-    /// The dataset as it is now.
+    /// The current state of the dataset.
     ///
     /// # Errors
     /// `InvalidInput` if it is something else; its refusal; `Corrupt` or `Io` if it cannot be parsed.

@@ -107,7 +107,7 @@ impl<'a> FileEdit<'a> {
         }
     }
 
-    /// The superblock does not know the symbol table of the root group any more, if `group` is that.
+    /// Removes the symbol table of the root group from the superblock, if `group` is the root group.
     pub(super) fn forget_root_table(&self, group: ObjectId) -> Result<()> {
         match self.root_cache.filter(|_| group == self.root) {
             // Type and content of what is cached.

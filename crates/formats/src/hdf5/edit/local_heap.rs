@@ -5,7 +5,7 @@ use hyperslab_array::{Error, Result};
 use super::space::Space;
 use crate::hdf5::{Encoder, Source};
 
-/// Texts and free blocks begin at multiples of this.
+/// Alignment of texts and free blocks, in bytes.
 const ALIGNMENT: usize = 8;
 /// Offset in the free list that means that there is no other block.
 const NO_FREE: u64 = 1;
@@ -87,7 +87,7 @@ impl<'a> LocalHeapEdit<'a> {
     pub fn remove(&mut self, offset: u64) -> Result<()> {
         let length = (self.text(offset)?.len() + 1).next_multiple_of(ALIGNMENT);
         let start = usize::try_from(offset).map_err(|_| Error::internal("a text beyond memory"))?;
-        // The text at the beginning is that of the first key of each tree.
+        // The text at the beginning is the first key of each tree.
         if start == 0 || !start.is_multiple_of(ALIGNMENT) || self.overlaps_free(start, length) {
             return Ok(());
         }

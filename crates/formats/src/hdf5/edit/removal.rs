@@ -1,4 +1,4 @@
-//! Removal of objects: one to which no hard link leads any more gives back its space, and lowers the counts of what it led to.
+//! Removal of objects: an object without hard links frees its space, and decrements the counts of the objects that it refers to.
 
 use std::collections::HashSet;
 

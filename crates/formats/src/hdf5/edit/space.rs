@@ -20,7 +20,7 @@ pub trait Space {
     /// # Errors
     /// `Internal` after a panic during a change.
     fn holds(&self, address: u64, bytes: u64) -> Result<bool>;
-    /// Frees bytes that nothing leads to any more.
+    /// Frees bytes that nothing refers to.
     ///
     /// # Errors
     /// `Internal` after a panic during a change.

@@ -9,7 +9,7 @@ use crate::hdf5::superblock::{APPLYING, find_superblock};
 /// Bytes of the longest superblock.
 const MAX_BYTES: usize = 64;
 
-/// A superblock as it is in a file, of any version. Its changes are those of one sector.
+/// A superblock as it is in a file, of any version. Changes stay within one sector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuperblockImage {
     place: u64,

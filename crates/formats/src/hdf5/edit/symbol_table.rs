@@ -54,7 +54,7 @@ struct Leaf {
 struct Below {
     /// A new node on the right, and the key between.
     split: Option<(u64, u64)>,
-    /// The key on the right is another one now.
+    /// The new key on the right, if it has changed.
     end: Option<u64>,
     /// Nothing is left: the node is gone.
     is_gone: bool,
@@ -104,7 +104,7 @@ impl SymbolTableEdit<'_> {
         let mut gone = Vec::new();
         let Some(below) = self.remove_below(self.tree, &heap, name.as_bytes(), &mut gone, MAX_LEVELS)? else { return Ok(false) };
         if below.is_gone {
-            // The root stays, as that of an empty group.
+            // The root stays, as the root of an empty group.
             self.write(&Node { address: self.tree, level: 0, left: None, right: None, keys: vec![0], children: Vec::new() })?;
         }
         gone.into_iter().try_for_each(|offset| heap.remove(offset))?;
@@ -203,7 +203,7 @@ impl SymbolTableEdit<'_> {
         [&left, &right, &parent].into_iter().try_for_each(|node| self.write(node))
     }
 
-    /// Removes an entry below a node. `gone` gets the heap offsets of texts that nothing uses any more.
+    /// Removes an entry below a node. `gone` gets the heap offsets of unused texts.
     fn remove_below(&self, address: u64, heap: &LocalHeapEdit<'_>, name: &[u8], gone: &mut Vec<u64>, levels: u8) -> Result<Option<Below>> {
         let (mut node, levels) = (self.read(address)?, next_level(levels)?);
         let at = self.child_of(&node, heap, name)?;

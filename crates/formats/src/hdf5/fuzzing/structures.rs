@@ -69,7 +69,7 @@ impl Structures {
         Ok(FractalHeap::open(&self.0, address)?.object(id)?.into_owned())
     }
 
-    /// `length` bytes at `offset` of a fractal heap, which must be those of its two halves.
+    /// `length` bytes at `offset` of a fractal heap, which must equal the bytes of its two halves.
     pub fn managed_object(&self, address: u64, offset: u64, length: u64) -> Result<Vec<u8>> {
         let mut heap = FractalHeap::open(&self.0, address)?;
         let whole = heap.managed_at(offset, length)?.into_owned();

@@ -160,7 +160,7 @@ pub(super) fn dense_links(source: &Source, heap: u64, tree: u64) -> Result<usize
     Ok(links.len())
 }
 
-/// Links up to this many stand in the group's header, whose links the library looks through one by one.
+/// Maximum number of links in a group's header, which the library searches linearly.
 const MAX_COMPACT: usize = 64;
 
 /// The messages of a group with these links; structures outside of the header are written to `space`. A `tracked` group

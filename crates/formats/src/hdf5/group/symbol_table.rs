@@ -171,7 +171,7 @@ struct Entry {
     /// Offset of the name in the heap.
     name: u64,
     header: Option<u64>,
-    /// Of a soft link: offset of its path in the heap.
+    /// Offset of a soft link's path in the heap.
     soft: Option<u32>,
     place: u64,
 }

@@ -150,7 +150,7 @@ impl<'a> FractalHeap<'a> {
         Ok((heap, filter_bytes))
     }
 
-    /// Whether the sizes in the header can be those of a heap.
+    /// Whether the sizes in the header are possible for a heap.
     fn is_plausible(&self) -> bool {
         // A heap ID has at least its flags.
         self.id_bytes > 0

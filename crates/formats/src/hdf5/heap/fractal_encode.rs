@@ -104,7 +104,7 @@ pub(crate) fn encode_managed<'a>(space: &mut Space, id_bytes: u16, objects: impl
             return Err(Error::internal("a huge object as one that a heap's block manages"));
         }
         let mut id = Encoder::default();
-        // Of a managed object: offset in the heap and length.
+        // The ID of a managed object: offset in the heap and length.
         id.u8(0);
         id.uint(block.len() as u64, usize::from(HEAP_BITS / 8));
         id.uint(length, 2);

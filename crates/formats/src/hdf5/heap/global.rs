@@ -137,7 +137,7 @@ pub struct HeapWriter {
     bytes: Vec<u8>,
     /// Where in `bytes` the collection begins that is being filled, and its objects.
     open: Option<(usize, u16)>,
-    /// Of a file of pages: a collection that is smaller than a page lies in one.
+    /// Page size of a paged file, in which a collection smaller than a page does not cross a page boundary.
     page_bytes: Option<u64>,
 }
 

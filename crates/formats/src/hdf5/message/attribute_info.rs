@@ -9,7 +9,7 @@ use crate::hdf5::{Cursor, Encoder};
 pub(crate) struct AttributeInfo {
     pub heap: Option<u64>,
     pub name_tree: Option<u64>,
-    /// Of an object whose attributes are indexed by the order of their creation.
+    /// The B-tree of attributes by creation order, if the object has one.
     pub order_tree: Option<u64>,
 }
 

@@ -9,7 +9,7 @@ use crate::hdf5::{Cursor, Encoder};
 pub(crate) struct LinkInfo {
     pub heap: Option<u64>,
     pub name_tree: Option<u64>,
-    /// Of a group whose links are indexed by the order of their creation.
+    /// The B-tree of links by creation order, if the group has one.
     pub order_tree: Option<u64>,
     /// Whether links say when they were created.
     pub tracked: bool,

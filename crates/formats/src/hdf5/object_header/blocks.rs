@@ -47,7 +47,7 @@ impl<'a> Messages<'a> {
         self.list.push(message);
         Ok(())
     }
-    /// All of them, once those of the `pending` continuation blocks are read: `read_block` parses one. No block is read twice.
+    /// All messages, after the messages of the `pending` continuation blocks are read: `read_block` parses one. No block is read twice.
     pub fn complete(mut self, mut pending: Vec<Continuation>, read_block: &mut dyn FnMut(&Continuation, &mut Self) -> Result<()>) -> Result<Vec<Message<'a>>> {
         let source = self.source;
         let mut seen = Visited::default();

@@ -76,7 +76,7 @@ impl<'a> ObjectHeader<'a> {
 }
 
 impl Message<'_> {
-    /// Calls `parse` with a cursor over the body, that of the shared message if this one is a
+    /// Calls `parse` with a cursor over the body, or over the body of the shared message if this one is a
     /// reference to it.
     pub fn parse<T>(&self, source: &Source, parse: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<T> {
         if self.flags & SHARED == 0 {

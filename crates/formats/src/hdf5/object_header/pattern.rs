@@ -12,7 +12,7 @@ const MIN_VERSION: u8 = 3;
 const CLASS_BYTES: usize = 2;
 const CONTIGUOUS: u8 = 1;
 
-/// The pattern of the header at `address`; `None` for another than that of a contiguous dataset whose header is short and in one
+/// The pattern of the header at `address`; `None` unless it belongs to a contiguous dataset whose header is short and in one
 /// piece.
 pub(crate) fn pattern(source: &Source, address: u64) -> Result<Option<HeaderPattern>> {
     let header = ObjectHeader::read(source, address)?;

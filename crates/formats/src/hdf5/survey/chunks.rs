@@ -54,7 +54,7 @@ fn is_unique(log: &mut Log<'_>, chunks: &[SurveyedChunk]) -> Result<bool> {
 pub(super) struct Key {
     pub length: u64,
     pub filter_mask: u32,
-    /// Element coordinates, with that of the element's bytes at the end.
+    /// Element coordinates, with the coordinate within an element's bytes at the end.
     pub offsets: Vec<u64>,
 }
 

@@ -186,7 +186,7 @@ impl Array {
         found
     }
 
-    /// Whether the data block at `place` has the length of those of a level.
+    /// Whether the data block at `place` has the length of data blocks of a level.
     fn is_data_block(&self, source: &Source, place: u64, level: &Level) -> bool {
         let entries = if level.block_entries > self.page_entries { 0 } else { level.block_entries.saturating_mul(self.entry_bytes) };
         let bytes = source.read(place, self.prefix(source).saturating_add(entries).saturating_add(4));
@@ -209,7 +209,7 @@ impl Array {
         Ok(bytes)
     }
 
-    /// Adds the chunks of the index block at `index`, and those of all blocks to which it leads.
+    /// Adds the chunks of the index block at `index`, and the chunks of all blocks to which it leads.
     fn index_block(&self, log: &mut Log<'_>, index: u64, found: &mut Found<'_>) -> Result<bool> {
         let source = log.source;
         let o = u64::from(source.offset_size);

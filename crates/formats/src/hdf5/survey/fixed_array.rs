@@ -34,8 +34,8 @@ pub(super) fn chunks(log: &mut Log<'_>, address: u64, found: &mut Found<'_>) -> 
     }
 }
 
-/// Adds the chunks of the data blocks at `places`, which name the array at `address` as theirs. If its header is lost, it is taken for
-/// that of an array as all writers make it; the checksums of the blocks say whether it was.
+/// Adds the chunks of the data blocks at `places`, which name the array at `address` as theirs. If its header is lost, assumes
+/// the header that all writers make; the checksums of the blocks say whether that is right.
 pub(super) fn orphans(log: &mut Log<'_>, address: u64, places: &[u64], is_filtered: bool, found: &mut Found<'_>) -> Result<()> {
     let source = log.source;
     let arrays = match header(source, address, found.layout) {

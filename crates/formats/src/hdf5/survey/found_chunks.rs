@@ -18,9 +18,9 @@ use crate::hdf5::{Cursor, Source, checksum};
 pub enum ChunkEvidence {
     /// The index of its dataset.
     Index,
-    /// A block of that index to which nothing leads any more. It names the index as its owner, and its checksum is right.
+    /// An unreachable block of that index. It names the index as its owner, and its checksum is right.
     OwnedBlock,
-    /// A part of some index to which nothing leads any more, and whose entries fit no other dataset.
+    /// An unreachable part of some index, whose entries fit no other dataset.
     Fit,
 }
 

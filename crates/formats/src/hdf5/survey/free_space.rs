@@ -61,7 +61,7 @@ fn header(source: &Source, address: u64, header_bytes: u64) -> Result<Manager> {
     Ok(Manager { sections, section_count, used_bytes, allocated_bytes, address_bits, max_section_bytes })
 }
 
-/// Checks the sections; gives start and length of each if they are those of a file.
+/// Checks the sections; returns start and length of each if they describe space of a file.
 fn read_sections(source: &Source, manager_address: u64, address: u64, manager: &Manager, of_file: bool) -> Result<Vec<(u64, u64)>> {
     let bytes = source.read(address, manager.used_bytes)?;
     let mut cursor = source.cursor(&bytes, address);

@@ -260,7 +260,7 @@ pub(super) struct SymbolEntry {
     /// Offset of the name in the heap.
     pub name: u64,
     pub header: Option<u64>,
-    /// Of a soft link: offset of its path in the heap.
+    /// Offset of a soft link's path in the heap.
     pub soft: Option<u32>,
     place: u64,
 }

@@ -8,7 +8,7 @@ use crate::hdf5::visited::Visited;
 
 /// Budget that a damage costs, in bytes: its text, and its record.
 const DAMAGE_COST: u64 = 256;
-/// With less budget than this, a survey ends.
+/// Minimum budget, in bytes, for a survey to continue.
 const MIN_BUDGET: u64 = 4 << 10;
 
 /// Records structures and damage. All of it is paid from the file's budget.

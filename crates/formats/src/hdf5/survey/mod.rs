@@ -118,7 +118,7 @@ impl Survey {
     }
 
     /// Looks for structures in `ranges`, start and length of bytes that nothing accounts for. Collections of the global heap become
-    /// extents, because only values lead to them. Returns the objects that nothing leads to, without those of version 1, which have
+    /// extents, because only values lead to them. Returns the objects that nothing leads to, except objects with headers of version 1, which have
     /// no signature.
     ///
     /// # Errors

@@ -62,7 +62,7 @@ impl Objects {
                 }
                 Ok(())
             })?;
-            // Of several links of one name, all but one were removed.
+            // If several links have one name, all but one of them were removed.
             links.retain(|link| link.name.as_ref().is_some_and(|name| names.get(name) == Some(&1)));
             self.reattach(log, index, links, progress)?;
         }
@@ -99,7 +99,7 @@ impl Objects {
     }
 }
 
-/// Whether bytes look like those of a link message: version 1, and flags that exist.
+/// Whether bytes look like a link message: version 1, and flags that exist.
 fn is_link(bytes: &[u8]) -> bool {
     matches!(bytes, [1, flags, ..] if flags & 0xe0 == 0)
 }
@@ -136,14 +136,14 @@ fn blocks_of(extents: &[&[Extent]], purpose: Purpose, source: &Source) -> HashMa
 }
 
 impl Blocks<'_> {
-    /// Gives each message in blocks of the heap at `heap`, which is that of `object`, to `take`, which returns an error if it is none.
+    /// Calls `take` with each message in blocks of the heap at `heap`, which belongs to `object`; `take` returns an error if it is not one.
     /// `looks_right` says whether bytes may be the beginning of one.
     fn messages(&mut self, heap: u64, object: u64, looks_right: &dyn Fn(&[u8]) -> bool, take: &mut dyn FnMut(&mut Cursor<'_>) -> Result<()>) -> Result<()> {
         let mut places = self.known.remove(&object).unwrap_or_default();
         places.extend(self.owned.get(&heap).into_iter().flatten().filter_map(|address| Some((*address, block_bytes(self.source, *address)?))));
         for (address, length) in places {
             let Ok(bytes) = self.source.read(address, length) else { continue };
-            // What is no message must not spend the budget of the file.
+            // Bytes that are not a message must not spend the budget of the file.
             let source = self.source.with_own_budget();
             let mut at = 5 + usize::from(source.offset_size) + OFFSET_BYTES[0];
             while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {

@@ -1,4 +1,4 @@
-//! Finds what nothing leads to any more: objects, links and chunks in the bytes that a survey has left over.
+//! Finds unreachable objects, links and chunks in the bytes that a survey has left over.
 
 use std::collections::{HashMap, HashSet};
 
@@ -142,7 +142,7 @@ impl Objects {
                 _ => true,
             }
         });
-        // Of two nodes with one name that fit one group, at least one belongs to another group, whose heap is lost.
+        // If two nodes that fit a group contain the same name, at least one of them belongs to another group, whose heap is lost.
         let mut names: HashMap<(usize, &str), usize> = HashMap::new();
         for (index, _, links) in &adopted {
             links.iter().filter_map(|link| link.name.as_deref()).for_each(|name| *names.entry((*index, name)).or_default() += 1);

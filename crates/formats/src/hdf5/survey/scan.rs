@@ -72,7 +72,7 @@ pub(super) fn candidates(source: &Source, ranges: &[(u64, u64)], old_headers: bo
 /// What begins with these five bytes.
 fn signature(window: &[u8]) -> Option<StructureKind> {
     let (head, version) = window.split_first_chunk::<4>()?;
-    // Most bytes are no capital letter.
+    // Most bytes are not a capital letter.
     if !head.first()?.is_ascii_uppercase() {
         return None;
     }
@@ -86,7 +86,7 @@ const OLD_MESSAGE: usize = 8;
 /// Largest first block of such a header.
 const MAX_OLD_BYTES: u32 = 1 << 20;
 
-/// Whether the prefix and the head of the first message are those of a header of version 1. The header itself is checked by the
+/// Whether the prefix and the head of the first message look like a header of version 1. The header itself is checked by the
 /// caller.
 fn may_be_old_header(bytes: &[u8]) -> bool {
     let Some(head) = bytes.first_chunk::<{ OLD_PREFIX + OLD_MESSAGE }>() else { return false };

@@ -23,7 +23,7 @@ const ATTRIBUTE_ORDER: u8 = 9;
 pub(crate) struct DenseStorage {
     pub heap: u64,
     pub name_tree: u64,
-    /// Of an object that tracks the order of creation.
+    /// The B-tree by creation order, if the object tracks that order.
     pub order_tree: Option<u64>,
 }
 

@@ -102,7 +102,7 @@ pub struct NewDataset {
     pub committed: Option<usize>,
     /// Extent.
     pub dataspace: Dataspace,
-    /// One element's bytes for what was never written; `None` is zeros. References are numbers as those of [`NewAttribute`], except in
+    /// One element's bytes for elements that were never written; `None` is zeros. References are numbers as in [`NewAttribute`], except in
     /// sequences of variable length, which are in the file.
     pub fill_value: Option<Vec<u8>>,
     /// When programs that change the file later write it.

@@ -36,7 +36,7 @@ impl FillObjects {
     /// from the budget of `heap`.
     ///
     /// # Errors
-    /// `InvalidInput` or `Corrupt` for a fill value that is no such element, or whose objects are not in `heap`.
+    /// `InvalidInput` or `Corrupt` for a fill value that is not such an element, or whose objects are not in `heap`.
     pub fn of(datatype: &Datatype, fill: &[u8], heap: &HeapObjects) -> Result<Option<Self>> {
         let mut parts = Vec::new();
         find_parts(datatype, fill, 0, heap, &mut parts)?;
@@ -48,7 +48,7 @@ impl FillObjects {
     /// elements point at, and returns these elements as they are in the file.
     ///
     /// # Errors
-    /// `LimitExceeded` if the budget is too small; those of `store`.
+    /// `LimitExceeded` if the budget is too small; errors of `store`.
     pub fn separate(&mut self, bytes: &mut [u8], store: &mut dyn FnMut(&Elements) -> Result<Vec<u8>>) -> Result<()> {
         for part in &self.parts {
             let place = |number: usize| number * self.element_bytes + part.start..number * self.element_bytes + part.start + part.stored.len();

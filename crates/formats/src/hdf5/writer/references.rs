@@ -52,7 +52,7 @@ pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut EachRefe
 /// The same with those in sequences of variable length.
 ///
 /// # Errors
-/// As [`each_reference`]; those of `sequences`; `Corrupt` for a sequence that is shorter than it says; `Unsupported` for elements of
+/// As [`each_reference`]; errors of `sequences`; `Corrupt` for a sequence that is shorter than it says; `Unsupported` for elements of
 /// variable length of other than 16 bytes.
 pub fn each_nested_reference(datatype: &Datatype, bytes: &mut [u8], sequences: &mut Sequences<'_>, each: &mut EachReference<'_>) -> Result<()> {
     visit(datatype, bytes, Some(sequences), each)
@@ -109,10 +109,10 @@ pub fn replace_references(elements: &mut Elements, each: &mut EachReference<'_>)
 }
 
 /// Replaces the references in `elements` by the numbers of their targets, from 1 on, and returns these; null references are 0. `targets`
-/// gives those of some references of one kind and size.
+/// returns the targets of some references of one kind and size.
 ///
 /// # Errors
-/// As [`check_references`] and [`each_nested_reference`]; those of `targets`.
+/// As [`check_references`] and [`each_nested_reference`]; errors of `targets`.
 pub fn number_references<T: Clone + Eq + Hash>(
     elements: &mut Elements,
     mut targets: impl FnMut(ReferenceKind, usize, &[u8]) -> Result<Vec<Option<T>>>,
@@ -148,7 +148,7 @@ pub fn number_references<T: Clone + Eq + Hash>(
     Ok(listed)
 }
 
-/// Checks that all references in this datatype can be written: those of files whose addresses do not have 8 bytes have other lengths.
+/// Checks that all references in this datatype can be written: references in files whose addresses do not have 8 bytes have other lengths.
 ///
 /// # Errors
 /// `Unsupported` if they have.

@@ -12,7 +12,7 @@ const ALIGNMENT: usize = 8;
 pub(crate) struct Space {
     start: u64,
     bytes: Vec<u8>,
-    /// Of a file of pages.
+    /// The pages of a paged file.
     pages: Option<Pages>,
 }
 

@@ -49,7 +49,7 @@ impl Shares {
 pub(crate) struct SpreadPrefixes<'a, K> {
     pub keys: &'a [K],
     pub min: u64,
-    /// Bits of the largest key minus `min`; at least those of a digit.
+    /// Bits of the largest key minus `min`; at least the bits of a digit.
     pub bits: u32,
     pub shares: &'a Shares,
     pub prefixes: &'a mut [u32],

@@ -46,7 +46,7 @@ impl<K: Key> pulp::NullaryFnOnce for SortTies<'_, K> {
     }
 }
 
-/// Moves the place at index `from` before those of greater keys. Returns the distance.
+/// Moves the place at index `from` before the places of greater keys. Returns the distance.
 #[inline(always)]
 fn insert<K: Key>(keys: &[K], places: &mut [u16], from: usize) -> usize {
     let Some(&place) = places.get(from) else { return 0 };

@@ -14,8 +14,8 @@ use super::state::Parked;
 use super::storage::ParkedStorage;
 use crate::Session;
 
-/// The file at `path` as one that may be parked, which it is at once; `opened` itself if it cannot be: its bytes are not those of one local file, or were
-/// changed only just before, so that another version of it would not be known.
+/// The file at `path` as one that may be parked, which it is at once; `opened` itself if it cannot be, because its bytes do not come from one local file, or
+/// were changed so recently that another version would not be noticed.
 pub(crate) fn parkable(session: &Session, path: &Arc<Path>, local: &Arc<LocalFile>, opened: Arc<dyn ArrayFile>) -> Arc<dyn ArrayFile> {
     let is_all = Arc::as_ptr(opened.storage()).cast::<()>() == Arc::as_ptr(local).cast::<()>();
     let is_fit = is_all && opened.is_stored() && opened.targets().is_empty();
@@ -109,7 +109,7 @@ impl Tree for ParkedFile {
     fn declared_dimensions(&self, group: ObjectId) -> Result<Arc<[Dimension]>> {
         self.opened()?.tree().declared_dimensions(group)
     }
-    // A file that cannot be opened any more has no addresses and paths. What is asked next of it returns the error.
+    // A file that cannot be opened again has no addresses and paths. The next request returns the error.
     fn address(&self, id: ObjectId) -> Option<u64> {
         self.opened().ok()?.tree().address(id)
     }

@@ -69,7 +69,7 @@ impl Parked {
         self.name.as_deref().or_else(|| self.path.to_str()).unwrap_or_default()
     }
 
-    /// Whether its path leads to the same bytes now.
+    /// Whether its path still leads to the same bytes.
     pub fn is_same(&self) -> bool {
         LocalStamp::of_path(&self.path) == Some(self.stamp)
     }
@@ -77,7 +77,7 @@ impl Parked {
     /// The file, opened again if it was parked.
     ///
     /// # Errors
-    /// `InvalidInput` if it was closed; `Conflict` if it was changed, renamed or removed; those of opening it.
+    /// `InvalidInput` if it was closed; `Conflict` if it was changed, renamed or removed; errors of opening it.
     pub fn opened(self: &Arc<Self>) -> Result<Arc<dyn ArrayFile>> {
         if self.is_closed() {
             return Err(Error::invalid_input("the file is closed: open it again").in_file(self.name()));

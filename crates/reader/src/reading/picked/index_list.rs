@@ -57,7 +57,7 @@ fn by_bits(indexes: &[u64], last: u64, cancellation: &Cancellation) -> Result<(V
         }
     }
     cancellation.check()?;
-    // Of each word the number of indexes before it.
+    // For each word, the number of indexes before it.
     let mut before = Vec::with_capacity(words.len());
     let mut unique = Vec::new();
     for (first, word) in (0u64..).step_by(64).zip(&words) {

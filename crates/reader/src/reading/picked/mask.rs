@@ -231,7 +231,7 @@ impl<'a> Slab<'a> {
     }
 }
 
-/// The marked indexes of a dimension. The first mark is that of index `start`.
+/// The marked indexes of a dimension. The first mark belongs to index `start`.
 fn projection(start: u64, marks: &[bool]) -> Projection {
     let first = marks.iter().position(|mark| *mark).unwrap_or(0);
     let end = marks.iter().rposition(|mark| *mark).map_or(0, |last| last + 1);

@@ -44,7 +44,7 @@ pub enum Picked {
     Mask(Mask),
 }
 
-/// Work on an entry of a list takes as long as reading this many bytes.
+/// Bytes that could be read in the time of processing one list entry.
 const ENTRY_BYTES: u64 = 64;
 
 impl Pick {

@@ -35,7 +35,7 @@ impl Dimension<'_> {
 }
 
 impl<'a> Spread<'a> {
-    /// Of elements of `size` bytes. `places` has for each dimension the position in the selection of each position in the
+    /// Spreads elements of `size` bytes. `places` has for each dimension the position in the selection of each position in the
     /// result, unless they are the same.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl<'a> Spread<'a> {
     }
 }
 
-/// Fills the rows of `out` along the first of the dimensions, which are its positions from `first` on, from those of `values`, which
+/// Fills the rows of `out` along the first of the dimensions, which are its positions from `first` on, from the rows of `values`, which
 /// are the positions `slab` of the selection. Rows from other positions are left alone.
 fn rows(values: &[u8], out: &mut [u8], dimensions: &[Dimension<'_>], run: usize, (first, slab): (usize, Range<usize>)) -> Option<()> {
     let (dimension, deeper) = dimensions.split_first()?;

@@ -2,7 +2,7 @@
 
 use hyperslab_formats::{ChunkLocation, Dataset};
 
-/// Less than this is read by the calling thread: waking other threads costs more.
+/// Minimum bytes for a parallel read; the calling thread reads less itself, because waking other threads costs more.
 pub(crate) const MIN_PARALLEL_BYTES: u64 = 256 << 10;
 
 /// Decoded bytes of a chunk.

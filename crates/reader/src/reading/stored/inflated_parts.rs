@@ -152,7 +152,7 @@ fn element_runs(selection: &Selection, region: &Region) -> Option<Vec<ElementRun
     let runs = fastest.runs_within(start, start.saturating_add(extent));
     let mut runs: Vec<ElementRun> = runs.iter().map(|run| ElementRun { source: run.source, target: run.target - first, count: run.count }).collect();
     let mut stride = extent;
-    // From the second fastest dimension on, the runs of an index are those of the faster dimensions, shifted.
+    // From the second fastest dimension on, the runs of an index are the runs of the faster dimensions, shifted.
     for (axis, (start, extent)) in axes {
         let (first, count) = axis.positions_within(start, start.saturating_add(extent));
         if count.checked_mul(runs.len() as u64)? > MAX_RUNS {

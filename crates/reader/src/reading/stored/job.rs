@@ -23,7 +23,7 @@ const MAX_PENDING_BYTES: u64 = 64 << 20;
 /// Longest coalesced read if the profile of this machine says nothing; bounds a worker's scratch memory.
 const COALESCE_BYTES: u64 = 4 << 20;
 
-/// A scratch that has grown beyond this is not kept for the next read.
+/// Maximum bytes of a scratch buffer that is kept for the next read.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
 thread_local! {

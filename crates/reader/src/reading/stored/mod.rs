@@ -64,7 +64,7 @@ fn fill_part(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
         true => locate_kept(read, storage.as_ref())?,
         false => locate(file, dataset, selection, storage.as_ref())?,
     };
-    // Only of the bytes of which its points were made.
+    // Only for the bytes from which its points were made.
     let inflated = if is_unchanged { take_parts(read, &mut chunks)? } else { Vec::new() };
     if !chunks.is_empty() || inflated.is_empty() {
         fill_chunks(read, storage, chunks, is_unchanged, out)?;

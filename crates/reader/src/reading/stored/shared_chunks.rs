@@ -8,7 +8,7 @@ use super::chunk::bytes_of;
 use crate::kept::chunk_cache::{ChunkCache, ChunkKey, Slot};
 use crate::reading::dataset_read::{DatasetRead, Keep};
 
-/// Reads that touch more chunks are not small: keeping their chunks would drop those of small reads.
+/// Maximum number of chunks that a small read touches: keeping the chunks of larger reads would evict the chunks of small ones.
 const MAX_CHUNKS: usize = 4;
 
 /// The cache of decoded chunks that a read uses.
@@ -40,7 +40,7 @@ impl<'a> SharedChunks<'a> {
         }
         let Some(cache) = file.small_read_chunks() else { return of_scan };
         let shared = Self::OfSession(cache);
-        // Nobody may need chunks again that are read whole, but they may have been kept before.
+        // Chunks that are read whole may not be needed again, but an earlier read may have kept them.
         let clipped = |chunk: &ChunkLocation| {
             let extents = chunk.region.start.iter().zip(description.chunk_grid.dimensions());
             extents.map(|(start, (extent, chunk))| extent.saturating_sub(*start).min(chunk)).fold(1, u64::saturating_mul)
@@ -67,7 +67,7 @@ impl<'a> SharedChunks<'a> {
     }
 }
 
-/// Identifies a chunk among those of all openings.
+/// Identifies a chunk among the chunks of all openings.
 pub(super) fn key(read: DatasetRead<'_>, chunk: &ChunkLocation) -> Option<ChunkKey> {
     let number = read.description.chunk_grid.number(&chunk.region.start)?;
     Some(ChunkKey { opening: read.file.opening(), dataset: read.dataset.0, number })

@@ -10,7 +10,7 @@ use super::source_part::{BlocksLeft, SourcePart, misses, parts};
 use crate::File;
 use crate::reading::stored::{MIN_PARALLEL_BYTES, fill_value as write_fill_value};
 
-/// Up to this many small parts are read by the calling thread: waking another one costs more, especially next to processes
+/// Maximum number of small parts that the calling thread reads: waking another one costs more, especially next to processes
 /// that spin while they wait, as MPI's do.
 const MAX_SERIAL_PARTS: usize = 4;
 

@@ -66,8 +66,8 @@ fn may_share(target: &StoredSelection, selection: &Selection) -> bool {
     })
 }
 
-/// The selected indexes of each source dimension, if the dimensions of more than one element correspond to those of the
-/// target in order.
+/// The selected indexes of each source dimension, if the dimensions of more than one element correspond to the
+/// target's in order.
 fn by_axes(source: &[HyperslabAxis], lengths: &[u64], shared: &[Vec<(u64, u64)>]) -> Option<Vec<Axis>> {
     let mut long = lengths.iter().zip(shared).filter(|(length, _)| **length != 1);
     let mut wanted = Vec::with_capacity(source.len());

@@ -1,4 +1,4 @@
-//! Numeric conversion from the type of a source to that of the virtual dataset, if both are integers of whole bytes or IEEE
+//! Numeric conversion from the type of a source to the type of the virtual dataset, if both are integers of whole bytes or IEEE
 //! floats.
 //!
 //! The rules are those that the HDF5 library documents for its conversions: integers saturate, fractions are truncated,
@@ -22,7 +22,7 @@ enum Value {
     Float(f64),
 }
 
-/// Reads numbers of one datatype as those of another.
+/// Converts numbers of one datatype to another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conversion {
     from: (Number, ByteOrder),
@@ -134,7 +134,7 @@ fn to_half(value: f64) -> u16 {
     } else if size > f16::MAX.to_f64() {
         0x7c00
     } else {
-        // The exponent, but no lower than that of the subnormal numbers, which are multiples of 2^-24.
+        // The exponent, but no lower than the exponent of subnormal numbers, which are multiples of 2^-24.
         let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(-14);
         let multiples = (size * 2f64.powi(10 - exponent)).round_ties_even() as u16;
         // A multiple of 1024 or more has its leading bit in the exponent, one of 2048 carries into it.

@@ -20,7 +20,7 @@ pub(super) fn open(file: &File, part: &SourcePart, bytes: usize) -> Result<Optio
     }
 }
 
-/// The conversion from the source's datatype to that of the virtual dataset; `None` if they are equal.
+/// The conversion from the source's datatype to the virtual dataset's; `None` if they are equal.
 pub(super) fn conversion(theirs: &Dataset, description: &Dataset, part: &SourcePart) -> Result<Option<Conversion>> {
     if theirs.datatype == description.datatype {
         return Ok(None);

@@ -34,7 +34,7 @@ impl BlocksLeft {
     }
 }
 
-/// A part: the elements of `source` in `dataset` of `file` appear at those of `target`, in order.
+/// A part: the elements of `source` in `dataset` of `file` appear at the elements of `target`, in order.
 #[derive(Debug)]
 pub(super) struct SourcePart {
     pub file: String,

@@ -1,4 +1,4 @@
-//! Chunk indexes that are objects, such as those beside the objects that they are of: whoever opens the object gains, without a local file.
+//! Chunk indexes that are objects, such as an index next to the object that it describes: everybody who opens the object can use it, without a local file.
 //!
 //! The index and the beginning of the object are asked for at once, so that opening is one round trip. The answers say which version the
 //! object has: an index of another one is not used.
@@ -19,7 +19,7 @@ use super::super::wait::wait_for;
 use super::format::ChunkIndex;
 use crate::notices::add_of_cache;
 
-/// What the name of an index has after that of its object.
+/// The suffix that an index's name adds to the name of its object.
 const SUFFIX: &str = ".chunks";
 /// Bytes of the object's beginning that are fetched: enough to go on with if there is no index.
 const HEAD_BYTES: u64 = 64 << 10;
@@ -28,7 +28,7 @@ const INDEX_HEAD_BYTES: u64 = 4 << 20;
 /// Longest index that is taken into memory.
 const MAX_INDEX_BYTES: u64 = 256 << 20;
 
-/// The address of the index beside an object.
+/// The address of the index next to an object.
 pub(in super::super) fn beside(address: &str) -> String {
     match address.split_once('?') {
         Some((path, query)) => format!("{path}{SUFFIX}?{query}"),

@@ -27,9 +27,9 @@ const HEADER_BYTES: u64 = 8 + 4 + 4 + 8 + 8;
 const EXTENT_BYTES: u64 = 8 + 4 + 4;
 /// Longest extent: what is read and checked at once.
 const MAX_EXTENT_BYTES: u64 = 64 << 10;
-/// A longer description is none of ours.
+/// Maximum bytes of a description; a longer one is not Hyperslab's.
 const MAX_DESCRIPTION_BYTES: u64 = 64 << 10;
-/// The bytes of extents are read when the index is opened, unless they are more than this.
+/// Maximum bytes of extents that are read when the index is opened.
 const MAX_EAGER_BYTES: u64 = 1 << 20;
 
 /// What an index is of.

@@ -18,7 +18,7 @@ use crate::notices::add_of_cache;
 use crate::restart_points::{RestartPoints, RestartPointsBuilder};
 use crate::{is_address, open_regular};
 
-/// Where the chunk index of a local file is, and which version of the file it is of.
+/// Where the chunk index of a local file is, and which version of the file it describes.
 #[derive(Debug, Clone)]
 pub struct LocalIndex {
     /// The path without symbolic links.
@@ -28,8 +28,8 @@ pub struct LocalIndex {
 }
 
 impl LocalIndex {
-    /// Of the file at `path`, with this length and time of its last change in nanoseconds since 1970. `None` if its path is not UTF-8, or the file is
-    /// gone.
+    /// The index of the file at `path`, with this length and modification time in nanoseconds since 1970. `None` if the path is not UTF-8, or
+    /// the file is gone.
     pub fn of(path: &Path, bytes: u64, modified_nanoseconds: u64) -> Option<Self> {
         let path = std::fs::canonicalize(path).ok()?;
         let version = Version { etag: Some(format!("\"local-{modified_nanoseconds}\"")), modified: None };
@@ -80,7 +80,7 @@ impl LocalIndex {
     }
 
     /// The points of the index that the options choose, if it is of this version of the file. One that is out of date is not used, with a notice; in
-    /// the cache folder it is removed. An index that the options name is not that of a file to which another one leads (`is_linked`).
+    /// the cache folder it is removed. An index that the options name does not apply to a file to which another one leads (`is_linked`).
     ///
     /// # Errors
     /// If the options name a file: what is wrong with it.

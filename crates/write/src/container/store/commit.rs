@@ -125,7 +125,7 @@ fn subfiles(by_task: &BTreeMap<u64, &Fragment>, found: &[FoundObject]) -> Result
     Ok(subfiles)
 }
 
-/// Removes objects that the commit does not use: those of other attempts, and uploads of killed tasks. Returns what failed.
+/// Removes objects that the commit does not use: objects of other attempts, and uploads of killed tasks. Returns what failed.
 fn remove_unused(folder: &str, options: &StorageOptions, found: &[FoundObject], subfiles: &[SubfileRecord]) -> Vec<String> {
     let used: HashSet<&str> = subfiles.iter().map(|subfile| &*subfile.name).chain([RECORD]).collect();
     let unused: Vec<String> = found.iter().filter(|object| !used.contains(object.name.as_str())).map(|object| object.name.clone()).collect();

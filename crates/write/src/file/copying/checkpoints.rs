@@ -30,7 +30,7 @@ pub(crate) struct Copied {
     pub source: String,
     /// How its objects are stored.
     pub how: String,
-    /// Bytes of values between two records, by which steps are counted: a later run takes those of the first.
+    /// Bytes of values between two records. A later run uses the value of the first run.
     pub interval_bytes: u64,
 }
 
@@ -192,7 +192,7 @@ impl Checkpoints {
         let mut logged_end = 0;
         if logged > 0 {
             out.restore(path, known.stored)?;
-            // This run stores values behind those of the former one.
+            // This run stores values after the values of the former run.
             logged_end = self.position.as_ref().map_or(0, |position| position.end);
         }
         self.current = Some(Current { path: path.to_owned(), steps: 0, logged, logged_end, is_steady });

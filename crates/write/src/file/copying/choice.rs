@@ -42,7 +42,7 @@ impl Choice {
     }
 }
 
-/// A path and those of the groups above it, without the root.
+/// A path and the paths of the groups above it, without the root.
 pub(crate) fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above)).filter(|path| !path.is_empty())
 }

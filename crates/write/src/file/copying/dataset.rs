@@ -31,7 +31,7 @@ const MAX_REGROWN_BYTES: u64 = 2 << 20;
 const MAX_LOCATED_CHUNKS: u64 = 1 << 16;
 /// Most chunks of a copy: the place of each is kept in memory, in about 200 bytes.
 const MAX_COPIED_CHUNKS: u64 = 1 << 24;
-/// Chunks of at least this many bytes keep their shape in a growing dataset.
+/// Minimum bytes of a chunk that keeps its shape in a growing dataset.
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
 /// How much was copied, and how.

@@ -18,7 +18,7 @@ pub(crate) trait ReferencedObjects {
 /// Replaces the references in elements of `source` by the numbers of their targets, from 1 on; null references are 0.
 ///
 /// # Errors
-/// `Unsupported` for references to objects that are not in the file, and for those of files whose addresses do not have 8 bytes; `Corrupt`.
+/// `Unsupported` for references to objects that are not in the file, and for references in files whose addresses do not have 8 bytes; `Corrupt`.
 pub(crate) fn name_references(source: &dyn ReferencedObjects, elements: &mut Elements) -> Result<Vec<Target>> {
     number_references(elements, |kind, size, bytes| {
         let stored = source.stored_references(kind, size, bytes)?.into_iter();

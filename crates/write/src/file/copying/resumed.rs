@@ -33,7 +33,7 @@ impl FileWriter {
         self.allocator.resume(position);
     }
 
-    /// Brings all values that are in the file to the disk. Later ones go behind the place that is returned.
+    /// Syncs all values that are in the file to the disk. Later ones follow the place that is returned.
     pub(crate) fn sync_values(&mut self) -> Result<Position> {
         self.allocator.sync_values()
     }
@@ -51,7 +51,7 @@ impl FileWriter {
     /// Gives a dataset, to which nothing was written, the values that a former run has stored.
     ///
     /// # Errors
-    /// `Corrupt` if they cannot be those of the dataset.
+    /// `Corrupt` if they cannot belong to the dataset.
     pub(crate) fn restore(&mut self, path: &str, stored: StoredValues) -> Result<()> {
         let end = self.position().end;
         let dataset = self.dataset(path)?;
@@ -70,7 +70,7 @@ impl DatasetWriter {
         }
     }
 
-    /// `end` is that of all values of the former run.
+    /// `end` is the end of all values of the former run.
     fn restore(&mut self, values: StoredValues, end: u64) -> Result<()> {
         let damaged = || Error::corrupt("the log of the copy does not fit the dataset: remove the log to start again");
         let shape = self.definition.dataspace.shape().to_vec();

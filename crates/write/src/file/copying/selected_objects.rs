@@ -15,7 +15,7 @@ use crate::file::references::targets::{Referenced, Target};
 /// targets of references of what was found. Groups come before their members.
 ///
 /// # Errors
-/// `NotFound` for a chosen path that is none; `Unsupported` for something that is excluded and needed; those of an object that cannot be
+/// `NotFound` for a chosen path that does not exist; `Unsupported` for something that is excluded and needed; errors of an object that cannot be
 /// read.
 pub(crate) fn selected_objects(file: &File, choice: &Choice) -> Result<Vec<(String, ObjectId, Object)>> {
     let all = SourceFile::new(file)?;

@@ -23,7 +23,7 @@ pub(crate) enum CopiedAttribute {
     References(ObjectReferences),
     /// A `DIMENSION_LIST`: the dimension scales, by dimension.
     Scales(BTreeMap<u32, Vec<ObjectId>>),
-    /// A `REFERENCE_LIST`: what the scale is attached to. The attribute is derived from each `DIMENSION_LIST`; only its order is that of the other file.
+    /// A `REFERENCE_LIST`: what the scale is attached to. The attribute is derived from each `DIMENSION_LIST`; only its order comes from the other file.
     ScaleOf(Vec<ScaledDimension>),
 }
 
@@ -109,7 +109,7 @@ impl<'a> SourceFile<'a> {
         let address = reference.iter().rev().try_fold(0u64, |n, byte| n.checked_mul(256)?.checked_add(u64::from(*byte)));
         match address {
             Some(0) => Ok(None),
-            // An address beyond 64 bits is that of no object.
+            // No object has an address beyond 64 bits.
             address => self.copied_object(address.unwrap_or(u64::MAX)),
         }
     }

@@ -10,7 +10,7 @@ use crate::file::definition::DatasetDefinition;
 use crate::file::memory_length::memory_length;
 use crate::file::regions::region::{Region, copy};
 
-/// Above this many bytes of values the chunk shape is chosen.
+/// Bytes of values above which the chunk shape is chosen.
 const MAX_WAITING_BYTES: u64 = 2 << 20;
 /// Maximum bytes of a chosen chunk.
 const CHUNK_BYTES: u64 = 512 << 10;

@@ -88,7 +88,7 @@ impl DatasetWriter {
         Ok(Self { definition, storage, written: Vec::new(), shared: true, fill: None })
     }
 
-    /// A contiguous dataset whose bytes are those of another dataset of the file, from `address` on.
+    /// A contiguous dataset that shares the bytes of another dataset of the file, from `address` on.
     pub fn at(definition: DatasetDefinition, address: u64) -> Self {
         Self { definition, storage: DatasetStorage::Contiguous(Some(address)), written: Vec::new(), shared: false, fill: None }
     }

@@ -11,7 +11,7 @@ use crate::file::dataset::state::DatasetWriter;
 use crate::file::file_writer::FileWriter;
 use crate::file::memory_length::memory_length;
 
-/// With more objects than this, metadata is assumed not to fit before the values.
+/// Maximum number of objects whose metadata is assumed to fit before the values.
 const MAX_OBJECTS_IN_FRONT: usize = 1 << 10;
 
 impl FileWriter {

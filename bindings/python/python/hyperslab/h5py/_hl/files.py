@@ -25,7 +25,7 @@ from .group import Group
 #: the fill value, as in h5py.
 open_options: OpenOptions = {"paths": "anywhere", "missing_sources": "fill"}
 
-#: Of files that are changed.
+#: The drivers with which a file can be changed.
 _DRIVERS_OF_CHANGES = (None, "sec2", "stdio")
 _DRIVERS = (None, "sec2", "stdio", "core", "direct", "split", "family")
 

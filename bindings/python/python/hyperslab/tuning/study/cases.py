@@ -38,7 +38,7 @@ class Case:
         threshold_bytes: Only objects of at least this size are aligned.
         fill: Whether the library writes fill values before the data.
         factor: Tasks of a subfile; 0 for one file.
-        stripes: Number and size of stripes on Lustre; `(0, 0)` for those of the folder.
+        stripes: Number and size of stripes on Lustre; `(0, 0)` for the stripes of the folder.
     """
 
     experiment: str

@@ -155,7 +155,7 @@ def _netcdf(path: str, case: Case, clients: int, data: Float32Array, out: Float3
 def _hyperslab(path: str, case: Case, clients: int, data: Float32Array, out: Float32Array) -> Iterator[None]:
     chunks = case.chunks(len(data))
     stored: Storage = {"chunks": chunks} if chunks else {}
-    # Without an alignment the library chooses that of the file system: the smallest stands for unaligned.
+    # Without an alignment, the library chooses the alignment of the file system; the smallest alignment means unaligned.
     alignment = case.alignment_bytes or 512
     if case.factor:
         plan = hs.WritePlan(path, "w", writers=clients, factor=min(case.factor, clients), alignment=case.alignment_bytes or None)

@@ -72,7 +72,7 @@ def _rate(rates: Sequence[float]) -> str:
 
 
 class About(TypedDict):
-    """What was measured, and where: results of another place, version or size are not those of this study."""
+    """What was measured, and where: results of another place, version or size do not belong to this study."""
 
     version: str
     machine: str

@@ -65,7 +65,7 @@ public final class FileWrite {
   }
 
   /**
-   * Compares the columns of a request with those of the table that a file has, to which rows are to be added.
+   * Compares the columns of a request with the columns of a file's table, to which rows will be added.
    *
    * @param file path or address of a file that exists
    * @param request JSON: dataset, layout, schema, compression

@@ -66,7 +66,7 @@ final class Description {
         parse(Watch.planning(planning -> planning.describe(request.toString()))));
   }
 
-  /** The columns of a table: those of its files, then those of their folders. */
+  /** The columns of a table: columns of its files, then columns of their folders. */
   static StructType columnsOf(ReadOptions options) {
     return columnsOf(options, Files.of(options));
   }

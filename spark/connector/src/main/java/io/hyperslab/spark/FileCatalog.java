@@ -138,7 +138,7 @@ final class FileCatalog {
         .collect(Collectors.toList());
   }
 
-  /** The files whose columns are those of all: one of each kind, and those that the catalog does not know. */
+  /** The files whose columns stand for all files: one of each kind, and the files that the catalog does not know. */
   List<InputFile> representatives(List<InputFile> all) {
     // Text in the names of all files determines the type of a column.
     if (all.stream().anyMatch(file -> file.pattern != null)) {

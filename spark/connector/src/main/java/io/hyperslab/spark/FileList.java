@@ -36,7 +36,7 @@ final class FileList {
     return hasSuffix(name) || (name.indexOf('.') < 0 && beginsWithFileName(path));
   }
 
-  /** Whether a name, in lower case, is that of a list. */
+  /** Whether a name, in lower case, is the name of a list. */
   static boolean hasSuffix(String name) {
     return name.endsWith(".csv") || name.endsWith(".txt");
   }

@@ -278,7 +278,7 @@ final class Files {
     return filter == null || filter.matches(file.getFileName());
   }
 
-  /** The files of a folder, and those of its subfolders if it has partitions. */
+  /** The files of a folder, and of its subfolders if it has partitions. */
   private List<InputFile> inFolder(Path folder, String dataset) throws IOException {
     boolean partitioned = !recursive && hasPartitions(folder);
     List<InputFile> found = new ArrayList<>();
@@ -309,7 +309,7 @@ final class Files {
           @Override
           public FileVisitResult visitFileFailed(Path member, IOException error)
               throws IOException {
-            // A file that is renamed or removed meanwhile is none of the folder.
+            // A file that is renamed or removed meanwhile does not belong to the folder.
             if (error instanceof NoSuchFileException && !member.equals(folder)) {
               return FileVisitResult.CONTINUE;
             }

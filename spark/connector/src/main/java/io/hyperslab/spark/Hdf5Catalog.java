@@ -291,7 +291,7 @@ public final class Hdf5Catalog implements StagingTableCatalog, SupportsNamespace
         what + " is not supported: the catalog creates and appends, and changes nothing else");
   }
 
-  /** HDF5 has no table without rows that would tell its columns from those of other datasets. */
+  /** Refuses an empty table: HDF5 could not tell its columns from other datasets. */
   @Override
   public Table createTable(
       Identifier table, StructType schema, Transform[] partitions, Map<String, String> properties) {

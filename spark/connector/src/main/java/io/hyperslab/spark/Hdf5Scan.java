@@ -201,7 +201,7 @@ final class Hdf5Scan
 
   @Override
   public NamedReference[] filterAttributes() {
-    // Of rows that are removed later, others would take the place.
+    // Filtering rows after an aggregate, a limit or an offset would change the result.
     if (!aggregates.isEmpty() || request.has("top") || request.has("offset")) {
       return new NamedReference[0];
     }

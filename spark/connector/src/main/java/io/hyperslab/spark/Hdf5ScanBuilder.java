@@ -154,7 +154,7 @@ final class Hdf5ScanBuilder
     return true;
   }
 
-  /** Each split returns its first rows; Spark sorts those of all splits. */
+  /** Each split returns its first rows; Spark sorts the rows of all splits. */
   @Override
   public boolean pushTopN(SortOrder[] orders, int rows) {
     // The native library finds rows again by "_row". A file that lacks a column has no order by it.
@@ -291,7 +291,7 @@ final class Hdf5ScanBuilder
     return request;
   }
 
-  /** Whether a column is that of the facts of files, which are not in the files. */
+  /** Whether a column is the metadata column of files, which is not in the files. */
   private boolean isFileMetadata(String name) {
     return name.equals(FileMetadata.NAME) && !table.getFieldIndex(name).isDefined();
   }
@@ -357,7 +357,7 @@ final class Hdf5ScanBuilder
         checkRequest());
   }
 
-  /** Checks columns of the table, whose schema may come from a catalog or the user, against those of the files. */
+  /** Checks columns of the table, whose schema may come from a catalog or the user, against columns of the files. */
   private void check(StructType columns, Description described) {
     if (described.hasNoFiles) {
       return;

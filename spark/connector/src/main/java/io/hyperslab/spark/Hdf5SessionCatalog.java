@@ -39,7 +39,7 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
     ReadOptions options = new ReadOptions(Hdf5Table.forReading(properties));
     Transform[] partitioning =
         table.partitioning().length > 0 ? table.partitioning() : TablePartitions.of(options);
-    // A table created without columns has the columns that its files have now.
+    // A table created without columns has the current columns of its files.
     StructType schema = table.schema().isEmpty()
         ? Description.columnsOf(options)
         : Hdf5Table.declared(table.schema());

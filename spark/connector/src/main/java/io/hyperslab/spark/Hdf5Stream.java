@@ -26,7 +26,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A stream of the rows of a table's files: those of new files, and those that were appended to files that were read before.
+ * A stream of the rows of a table's files: rows of new files, and rows that were appended to files that were read before.
  *
  * <p>An offset has the number of rows of each file, so Spark's checkpoint determines which rows a batch has, and a batch
  * that is run again has the same rows.

@@ -85,7 +85,7 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
     return schema.asNullable();
   }
 
-  /** Whether properties are those of a table in Spark's catalog, in which {@code TBLPROPERTIES} are next to options. */
+  /** Whether properties belong to a table in Spark's catalog, in which {@code TBLPROPERTIES} are next to options. */
   static boolean isInCatalog(Map<String, String> properties) {
     return properties.containsKey(TableCatalog.PROP_PROVIDER);
   }

@@ -92,7 +92,7 @@ final class PartitionFolders {
     return names;
   }
 
-  /** Appends the partition columns to those of the files. A name that exists already gets the suffix {@code _part}. */
+  /** Appends the partition columns to the columns of the files. A name that exists already gets the suffix {@code _part}. */
   StructType addTo(StructType table) {
     StructType all = table;
     for (int i = 0; i < names.size(); i++) {

@@ -116,7 +116,7 @@ final class ReadOptions {
     return values.hashCode();
   }
 
-  /** Whether a name, in lower case, is that of an option, or of a property that Spark sets. */
+  /** Whether a name, in lower case, is the name of an option, or of a property that Spark sets. */
   static boolean isName(String name) {
     return OPTION_NAMES.contains(name)
         || SPARK_PROPERTIES.contains(name)
@@ -177,7 +177,7 @@ final class ReadOptions {
         + " must be a positive size in bytes such as 67108864 or 64m, not \"" + value + "\"");
   }
 
-  /** The paths of the options {@code path} and {@code paths} (a JSON list). None if the files are those of a catalog. */
+  /** The paths of the options {@code path} and {@code paths} (a JSON list). None if the files come from a catalog. */
   List<GivenPath> paths() {
     List<GivenPath> paths = new ArrayList<>();
     String list = values.get("paths");

@@ -15,7 +15,7 @@ import java.util.WeakHashMap;
  * read, and one that has vanished is an error.
  */
 final class TableFiles {
-  /** The tables of Spark's catalog, which list their files again after a write of this process, as those of Spark do. */
+  /** The tables of Spark's catalog, which list their files again after a write of this process, as Spark's own tables do. */
   private static final Set<TableFiles> IN_CATALOG =
       Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap<>()));
 

@@ -22,7 +22,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.UnsupportedFileSystemException;
 import org.apache.hadoop.security.AccessControlException;
 
-/** Converts exceptions of Hadoop to those of this library. No message has a secret of the configuration. */
+/** Converts exceptions of Hadoop to exceptions of this library. No message has a secret of the configuration. */
 final class HadoopErrors {
   /** Names of settings whose values are secret, as Spark redacts them. */
   private static final Pattern SECRET =

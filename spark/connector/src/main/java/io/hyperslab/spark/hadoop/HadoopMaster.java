@@ -25,7 +25,7 @@ import org.apache.hadoop.fs.Path;
 
 /**
  * The master of a container on a Hadoop file system, and how a commit replaces it: only if it is still what it was when the
- * write began, so that of several writers at once one succeeds.
+ * write began, so that only one of several concurrent writers succeeds.
  *
  * <p>Where a file appears when its stream is closed (object stores), one put is the commit, under the store's own condition if
  * Hadoop's class has one. Elsewhere the master is written aside and renamed. Before that, its writer claims the present state:

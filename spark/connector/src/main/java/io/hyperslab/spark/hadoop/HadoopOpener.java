@@ -16,7 +16,7 @@ import org.apache.hadoop.security.UserGroupInformation;
 final class HadoopOpener implements FileOpener {
   private final Configuration configuration;
   private final UserGroupInformation user;
-  /** File systems by scheme and authority. Hadoop's own cache would return those of other configurations. */
+  /** File systems by scheme and authority. Hadoop's own cache would return file systems of other configurations. */
   private final Map<String, FileSystem> systems = new ConcurrentHashMap<>();
 
   HadoopOpener(Configuration configuration) {

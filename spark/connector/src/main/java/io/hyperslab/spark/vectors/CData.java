@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.Platform;
 /**
  * Reads the structures {@code ArrowSchema} and {@code ArrowArray} of the
  * <a href="https://arrow.apache.org/docs/format/CDataInterface.html">Arrow C Data interface</a> in native memory. Offsets
- * are those of 64-bit machines.
+ * are as on 64-bit machines.
  */
 final class CData {
   private CData() {}

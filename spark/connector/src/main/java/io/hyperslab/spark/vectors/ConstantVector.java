@@ -19,7 +19,7 @@ final class ConstantVector extends ColumnVector {
   /** The members of a struct; empty for other types. */
   private final ConstantVector[] members;
 
-  /** @param value the value in Spark's internal representation (of a struct: that of each member), or null */
+  /** @param value the value in Spark's internal representation (for a struct, the value of each member), or null */
   ConstantVector(DataType type, Object value, int rows) {
     super(type);
     this.value = value;

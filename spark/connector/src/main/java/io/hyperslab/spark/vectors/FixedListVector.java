@@ -9,7 +9,7 @@ final class FixedListVector extends ArrowVector {
   private final int size;
   private final ColumnVector items;
 
-  /** @param items the items of all rows, beginning with those of row 0 */
+  /** @param items the items of all rows, beginning with row 0 */
   FixedListVector(ArrayType type, long array, long base, int size, ColumnVector items) {
     super(type, array, base);
     this.size = size;

@@ -24,7 +24,7 @@ public final class Vectors {
    * Prepares the conversion of the batches of one split.
    *
    * @param schema address of the {@code ArrowSchema} of the batches
-   * @param columns the columns that Spark reads, in its order; their types may be wider than those of the batches
+   * @param columns the columns that Spark reads, in its order; their types may be wider than in the batches
    * @param values values of the constant columns, in Spark's internal representation
    * @throws InternalException if the batches lack a column that cannot be null
    */

@@ -18,7 +18,7 @@ final class AppendedColumns {
    *
    * @param file path or address of a file that exists
    * @param session JSON: the options by which it is opened
-   * @throws io.hyperslab.ConflictException if the columns or their types differ, or those of the file have different lengths
+   * @throws io.hyperslab.ConflictException if the columns or their types differ, or the columns of the file have different lengths
    */
   static String request(WriteOptions options, StructType schema, String file, String session) {
     boolean isCaseSensitive = SQLConf.get().caseSensitiveAnalysis();

@@ -109,7 +109,7 @@ public final class FolderCommit {
     return isUnfinished(committed);
   }
 
-  /** Whether a member of a folder is that of a write in effect. One without moves is what is left after a completed write. */
+  /** Whether a member of a folder belongs to a write in effect. A write without moves is a leftover of a completed write. */
   static boolean isUnfinished(Path member) {
     return member.getFileName().toString().startsWith(COMMITTED)
         && Files.exists(member.resolve(MOVES));
@@ -161,7 +161,7 @@ public final class FolderCommit {
     }
   }
 
-  /** The place of an added file: the first folder in the committed one is that of the task's attempt. */
+  /** The place of an added file: the first folder in the committed one is the folder of the task's attempt. */
   private Path target(Path file) {
     Path written = committed.relativize(file);
     return folder.resolve(written.subpath(1, written.getNameCount()));
@@ -175,7 +175,7 @@ public final class FolderCommit {
         createFolders(root, to.getParent());
         Files.move(from, to);
       } catch (NoSuchFileException error) {
-        // Another process has moved it, or removed the folder, which was empty until now.
+        // Another process has moved it, or has removed the empty folder.
         boolean mayComeBack = exists(from) && Files.isDirectory(root) && attempt < ATTEMPTS;
         if (!exists(to) && !mayComeBack) {
           throw error;

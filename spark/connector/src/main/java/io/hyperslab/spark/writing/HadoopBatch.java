@@ -199,7 +199,7 @@ final class HadoopBatch implements BatchWrite {
       }
       master.removeSuperseded(base, id());
     } catch (HyperslabException error) {
-      // The write is visible, and what is left harms nobody.
+      // The write is visible, and leftovers are harmless.
       LOG.warn("leftover files next to {} stay: {}", address, error.getMessage());
     }
   }

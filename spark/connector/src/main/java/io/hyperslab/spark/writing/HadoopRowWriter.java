@@ -99,7 +99,7 @@ final class HadoopRowWriter implements DataWriter<InternalRow> {
       try {
         requireBegun();
       } catch (CancelledException error) {
-        // Of a write that has ended, nothing stays.
+        // The write has ended: remove what was uploaded.
         output.remove(address);
         throw error;
       }

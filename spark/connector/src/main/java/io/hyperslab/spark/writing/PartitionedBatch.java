@@ -86,7 +86,7 @@ final class PartitionedBatch implements BatchWrite {
     return AppendedColumns.request(options, schema, existing.anyFile(), "{}");
   }
 
-  /** The names of the folders: those of {@code partitionBy}, or those of the folders to which files are added. */
+  /** The names of the folders: from {@code partitionBy}, or from the folders to which files are added. */
   static List<String> folderNames(List<String> partitionColumns, String folder, boolean isAdded) {
     ExistingTable existing = isAdded ? new ExistingTable(folder) : null;
     if (existing == null || !existing.hasFiles()) {
@@ -99,7 +99,7 @@ final class PartitionedBatch implements BatchWrite {
         .collect(Collectors.toList());
   }
 
-  /** Whether two names are those of one column by Spark's rule. */
+  /** Whether two names refer to one column by Spark's rule. */
   private static boolean isSame(String a, String b) {
     return SQLConf.get().caseSensitiveAnalysis() ? a.equals(b) : a.equalsIgnoreCase(b);
   }

@@ -66,7 +66,7 @@ public final class WriteOptions {
     }
   }
 
-  /** Whether a name, in lower case, is that of an option. */
+  /** Whether a name, in lower case, is the name of an option. */
   static boolean isName(String name) {
     return OPTION_NAMES.contains(name);
   }
