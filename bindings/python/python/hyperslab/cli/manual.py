@@ -100,19 +100,17 @@ def as_markdown(found: list[Page]) -> str:
     root, *commands = found
     parts = [
         "# Commands",
-        "Made of the commands themselves by `hyperslab man --markdown`; [command line](../command-line.md) tells more about some.",
-        "\n".join(f"- [`{page.name}`](#{page.name.replace(' ', '-')}): {page.summary}" for page in commands),
+        "Made of the commands themselves by `hyperslab man --markdown`; [command line](../command-line.md) says which is for what. "
+        "[Environment variables](environment.md) have a page of their own.",
         f"## Options before the command\n\n{_table('option', root.options)}",
     ]
     for page in commands:
         parts.append(f"## {page.name}\n\n`{page.usage}`\n\n{page.text}")
-        parts += [_table(head, rows) for head, rows in (("argument", page.arguments), ("option", page.options)) if rows]
+        if rows := page.arguments + page.options:
+            parts.append(_table("argument or option" if page.arguments else "option", rows))
         if page.examples:
             parts.append("```text\n" + "\n".join(page.examples) + "\n```")
-    parts += [
-        "## Exit status\n\n| status | |\n|---|---|\n" + "\n".join(f"| {number} | {text} |" for number, text in STATUS),
-        "## Environment\n\n| variable | |\n|---|---|\n" + "\n".join(f"| `{name}` | {text} |" for name, text in ENVIRONMENT),
-    ]
+    parts.append("## Exit status\n\n| status | |\n|---|---|\n" + "\n".join(f"| {number} | {text} |" for number, text in STATUS))
     return "\n\n".join(parts) + "\n"
 
 
