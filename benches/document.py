@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md, docs/advise.md and docs/writing.md from benches/results/*.json.
+"""Writes the tables of docs/benchmarks.md and docs/advise.md from benches/results/*.json.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; the text around it is written by hand."""
 
@@ -118,7 +118,6 @@ TABLES = {
     "one-process": lambda: compared("write", ["hyperslab, on the disk", "hyperslab, durable=False", "h5py and fsync", "h5py", "netCDF4"], ONE),
     "fastbit": next_to_fastbit,
     "advise": lambda: load("advise")["about"] + " Every fourth row:\n\n" + whole("advise", 4),
-    "bench-collecting": lambda: whole("collecting"),
 }
 
 
@@ -130,7 +129,7 @@ def filled(text: str) -> str:
 
 
 def main() -> None:
-    for path in (ROOT / "docs" / name for name in ("benchmarks.md", "advise.md", "writing.md")):
+    for path in (ROOT / "docs" / name for name in ("benchmarks.md", "advise.md")):
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -100,27 +100,25 @@ def as_markdown(found: list[Page]) -> str:
     root, *commands = found
     parts = [
         "# Commands",
-        "Made of the commands themselves by `hyperslab man --markdown`; [command line](../command-line.md) tells more about some.",
-        "\n".join(f"- [`{page.name}`](#{page.name.replace(' ', '-')}): {page.summary}" for page in commands),
-        f"## Options before the command\n\n{_table('option', root.options)}",
+        "Made of the commands themselves by `hyperslab man --markdown`; [command line](../command-line.md) says which is for what. "
+        "[Environment variables](environment.md) have a page of their own.",
+        f"## Options before the command\n\n{_table(root.options)}",
     ]
     for page in commands:
         parts.append(f"## {page.name}\n\n`{page.usage}`\n\n{page.text}")
-        parts += [_table(head, rows) for head, rows in (("argument", page.arguments), ("option", page.options)) if rows]
+        if rows := page.arguments + page.options:
+            parts.append(_table(rows))
         if page.examples:
             parts.append("```text\n" + "\n".join(page.examples) + "\n```")
-    parts += [
-        "## Exit status\n\n| status | |\n|---|---|\n" + "\n".join(f"| {number} | {text} |" for number, text in STATUS),
-        "## Environment\n\n| variable | |\n|---|---|\n" + "\n".join(f"| `{name}` | {text} |" for name, text in ENVIRONMENT),
-    ]
+    parts.append("## Exit status\n\n| status | |\n|---|---|\n" + "\n".join(f"| {number} | {text} |" for number, text in STATUS))
     return "\n\n".join(parts) + "\n"
 
 
-def _table(head: str, rows: list[Option]) -> str:
+def _table(rows: list[Option]) -> str:
     def cell(text: str) -> str:
         return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
-    return f"| {head} | |\n|---|---|\n" + "\n".join(f"| `{row.names}` | {cell(row.help)} |" for row in rows)
+    return "| | |\n|---|---|\n" + "\n".join(f"| `{row.names}` | {cell(row.help)} |" for row in rows)
 
 
 def as_roff(found: list[Page]) -> str:
