@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import pathlib
 import re
+import textwrap
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -74,7 +75,7 @@ def faster() -> str:
                 little.append(f"{race}, {found[0][1]} ({', '.join(text for *_, text in found)})")
             elif found:
                 rows.append([race, found[0][1], ", ".join(f"{text} ({ratio:.2g} times)" for ratio, _, text in found)])
-    return lines(["work", "Hyperslab", "faster"], rows) + f"\n\nBy less than a quarter: {'; '.join(little)}."
+    return lines(["work", "Hyperslab", "faster"], rows) + "\n\n" + textwrap.fill(f"By less than a quarter: {'; '.join(little)}.", 120)
 
 
 def compared(name: str, contestants: list[str], only: str) -> str:
@@ -117,7 +118,7 @@ TABLES = {
     "vpic": lambda: compared("write", ["hyperslab", "own", "own, by h5py", "independent", "collective", "subfiling"], "^VPIC"),
     "one-process": lambda: compared("write", ["hyperslab, on the disk", "hyperslab, durable=False", "h5py and fsync", "h5py", "netCDF4"], ONE),
     "fastbit": next_to_fastbit,
-    "advise": lambda: load("advise")["about"] + " Every fourth row:\n\n" + whole("advise", 4),
+    "advise": lambda: textwrap.fill(load("advise")["about"] + " Every fourth row:", 120) + "\n\n" + whole("advise", 4),
 }
 
 

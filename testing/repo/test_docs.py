@@ -233,3 +233,14 @@ def test_a_broken_command_fails(layout: pathlib.Path, command_server: CommandSer
     assert run_command(bad, layout, command_server).returncode != 0
     assert run_command(good, layout, command_server).returncode == 0
     assert os.listdir(layout)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_lines_of_prose_fit_a_screen(page: pathlib.Path) -> None:
+    """At most 120 characters; tables, code, headings, links and generated pages may have more."""
+    if page.name == "commands.md":
+        return
+    text = FENCE.sub(lambda match: "\n" * match.group().count("\n"), page.read_text(encoding="utf-8"))
+    prose = [(number, line) for number, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith(("|", "#", "<", "```", "![", "["))]
+    long = [number for number, line in prose if len(line) > 120 and len(re.sub(r"`[^`]*`|\]\([^)]*\)", "", line)) > 120]
+    assert not long, f"{name_of(page)}: lines {long}"
