@@ -14,6 +14,7 @@ import hyperslab as hs
 import hyperslab.h5py as ours
 import numpy as np
 import pytest
+from judge import identical
 
 #: Public names of h5py's classes that `hyperslab.h5py` lacks, and why.
 MISSING: dict[str, set[str]] = {"File": set(), "Group": set(), "Dataset": set(), "AttributeManager": set(), "Datatype": set()}
@@ -247,25 +248,6 @@ QUESTIONS = [
 ]
 
 
-def same(theirs: Any, mine: Any) -> bool:
-    if type(theirs).__module__.partition(".")[0] == "h5py" or isinstance(theirs, type):
-        named = (theirs, mine) if isinstance(theirs, type) else (type(theirs), type(mine))
-        return named[0].__name__ == named[1].__name__ and getattr(theirs, "name", None) == getattr(mine, "name", None)
-    if type(theirs) is not type(mine):
-        return False
-    if isinstance(theirs, np.ndarray):
-        if (theirs.dtype, theirs.shape, tags(theirs.dtype)) != (mine.dtype, mine.shape, tags(mine.dtype)):
-            return False
-        return all(map(same, theirs.reshape(-1).tolist(), mine.reshape(-1).tolist())) if theirs.dtype.hasobject else theirs.tobytes() == mine.tobytes()
-    if isinstance(theirs, (list, tuple)):
-        return len(theirs) == len(mine) and all(map(same, theirs, mine))
-    return bool(theirs == mine)
-
-
-def tags(dtype: np.dtype[Any]) -> str:
-    return repr(dict(dtype.metadata or {})).replace("hyperslab.values.references", "h5py.h5r")
-
-
 def outcome(question: str, f: Any) -> tuple[str, Any]:
     try:
         return "value", eval(question, {"f": f, "np": np})
@@ -287,7 +269,7 @@ def test_each_question_has_h5pys_answer(path: pathlib.Path) -> None:
             elif question.endswith("dtype.metadata") and theirs[0] == mine[0]:
                 equal = repr(theirs[1]) == repr(mine[1]).replace("hyperslab.values.references", "h5py.h5r")
             else:
-                equal = theirs[0] == mine[0] and same(theirs[1], mine[1])
+                equal = theirs[0] == mine[0] and identical(theirs[1], mine[1])
             if not equal:
                 wrong.append(f"{question}: h5py {theirs[1]!r}, here {mine[1]!r}")
     assert wrong == [], "\n".join(wrong)
@@ -337,12 +319,12 @@ def test_conversion_is_that_of_hdf5(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "c.h5") as theirs, ours.File(tmp_path / "c.h5") as mine:
         for name in values:
             for dtype in ("i1", "u1", "i2", ">u2", "i8", "u8", "f2", "f4", "f8") if name != "r" else ([("b", "i1"), ("a", "f4")], [("b", "u2")]):
-                assert same(theirs[name].astype(dtype)[...], mine[name].astype(dtype)[...]), (name, dtype)
+                assert identical(theirs[name].astype(dtype)[...], mine[name].astype(dtype)[...]), (name, dtype)
                 if name != "r":
                     out, expected = np.zeros(len(values[name]), dtype), np.zeros(len(values[name]), dtype)
                     theirs[name].read_direct(expected)
                     mine[name].read_direct(out)
-                    assert same(expected, out) and same(np.asarray(theirs[name], dtype), np.asarray(mine[name], dtype)), (name, dtype)
+                    assert identical(expected, out) and identical(np.asarray(theirs[name], dtype), np.asarray(mine[name], dtype)), (name, dtype)
     with h5py.File(tmp_path / "nan.h5", "w") as f:
         f["x"] = [np.nan]
     with pytest.raises(hs.InvalidInputError, match="NaN as int8"):

@@ -18,6 +18,7 @@ import pytest
 from hyperslab.values import indexing_keys
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judge import identical
 
 SHAPE = (7, 9, 4)
 RECORD = np.dtype([("x", "<f8"), ("flag", "?"), ("v", ">i2", (3,)), ("name", "S3")])
@@ -128,19 +129,6 @@ def outer(values: np.ndarray[Any, Any], key: tuple[Any, ...], ndim: int) -> np.n
     return values
 
 
-def same(found: Any, wanted: Any) -> None:
-    assert np.shape(found) == np.shape(wanted)
-    if isinstance(wanted, np.ndarray) and wanted.dtype == object:
-        pairs = zip(found.reshape(-1), wanted.reshape(-1), strict=True)
-        assert all(np.array_equal(a, b) and type(a) is type(b) for a, b in pairs)
-    elif isinstance(wanted, (np.ndarray, np.generic)):
-        assert type(found) is type(wanted) and found.dtype == wanted.dtype
-        np.testing.assert_array_equal(found, wanted)
-        assert not isinstance(found, np.ndarray) or found.flags.writeable
-    else:
-        assert type(found) is type(wanted) and np.array_equal(found, wanted)
-
-
 @pytest.mark.parametrize("layout", [*LAYOUTS, "virtual"])
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -150,13 +138,13 @@ def test_any_key_selects_what_numpy_selects(opened: Any, layout: str, data: st.D
     key = data.draw(keys())
     wanted = outer(values[name], key, 3)
     # Elements that are arrays are not dropped with the dimensions.
-    same(file[name][key], wanted)
+    assert identical(file[name][key], wanted)
     if name.endswith("text"):
         text = file[name].asstr()[key]
         assert np.array_equal(np.asarray(text, object), np.vectorize(bytes.decode, otypes=[object])(wanted) if np.size(wanted) else wanted)
     if name.endswith("record"):
         for field in ("x", "v"):
-            same(file[name][(*key, field)], wanted[field])
+            assert identical(file[name][(*key, field)], wanted[field])
         some = file[name][(*key, "flag", "x")]
         assert some.dtype.names == ("flag", "x") and np.array_equal(some["x"], wanted["x"])
 
@@ -171,16 +159,16 @@ def test_masks_of_the_whole_shape_give_their_elements_in_order(opened: Any, layo
     mask = np.random.default_rng(data.draw(st.integers(0, 99))).random(SHAPE) < share
     mask[data.draw(slices(SHAPE[0]))] = False
     for key in (mask, (mask,), np.asfortranarray(mask), mask.tolist()):
-        same(file[name][key], values[name][mask])
+        assert identical(file[name][key], values[name][mask])
     if name.endswith("record"):
-        same(file[name][mask, "v"], values[name][mask]["v"])
+        assert identical(file[name][mask, "v"], values[name][mask]["v"])
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=keys((23,)))
 def test_arrays_of_one_dimension(opened: Any, key: Any) -> None:
     values, file = opened
-    same(file["one"][key], outer(values["one"], key, 1))
+    assert identical(file["one"][key], outer(values["one"], key, 1))
     out = np.full(np.shape(outer(values["one"], key, 1)), -7.0)
     file["one"].read_direct(out, key)
     np.testing.assert_array_equal(out, outer(values["one"], key, 1))
@@ -192,7 +180,7 @@ def test_datasets_with_one_and_no_element(opened: Any, name: str) -> None:
     for key in {"scalar": [(), ..., np.array(True), np.array(False)], "nothing": [[], (), ..., np.zeros(0, bool), (slice(None), [3, 1]), ([], 2), range(0)]}[
         name
     ]:
-        same(file[name][key], values[name][key] if name == "scalar" else outer(values[name], key if isinstance(key, tuple) else (key,), 2))
+        assert identical(file[name][key], values[name][key] if name == "scalar" else outer(values[name], key if isinstance(key, tuple) else (key,), 2))
 
 
 def test_extents_beyond_64_bits_with_a_sign(tmp_path: pathlib.Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from judge import identical
 
 ROWS, COLUMNS = 250, 36
 ENUM = h5py.enum_dtype({"cold": 0, "warm": 7}, basetype="u1")
@@ -61,15 +62,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return found
 
 
-def same(ours: Any, theirs: Any) -> None:
-    assert type(ours) is type(theirs)
-    if isinstance(theirs, (np.ndarray, np.generic)):
-        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
-        assert np.array_equal(ours, theirs)
-    else:
-        assert ours == theirs
-
-
 def index(extent: int) -> st.SearchStrategy[Any]:
     start, step = st.integers(-extent, extent) | st.none(), st.integers(1, 9) | st.none()
     number = st.integers(-extent, extent - 1)
@@ -94,7 +86,7 @@ def test_every_key_gives_what_h5py_gives(path: pathlib.Path, layout: str, data: 
     name = data.draw(st.sampled_from(["f4", "i2", "bool", "c8", "S5", "record", "enum", "array", "partly"]))
     with h5py.File(path) as theirs, hs.open(path) as ours:
         for key in data.draw(st.lists(keys, min_size=1, max_size=6)):
-            same(ours[f"{layout}/{name}"][key], theirs[layout][name][key])
+            assert identical(ours[f"{layout}/{name}"][key], theirs[layout][name][key])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -106,15 +98,15 @@ def test_rows_in_any_order(path: pathlib.Path, layout: str, order: str, cache: i
     dataset = hs.open(path, chunk_cache_bytes=cache)[f"{layout}/f4"]
     if order == "along columns":
         for column in range(COLUMNS):
-            same(dataset[20:200:3, column], expected[20:200:3, column])
+            assert identical(dataset[20:200:3, column], expected[20:200:3, column])
         return
     if order == "in slices over chunks":
         for first in range(0, ROWS, 5):
-            same(dataset[first : first + 5, 4:30], expected[first : first + 5, 4:30])
+            assert identical(dataset[first : first + 5, 4:30], expected[first : first + 5, 4:30])
         return
     rows = {"in order": range(ROWS), "backwards": range(ROWS - 1, -1, -1), "at random": rng.integers(0, ROWS, 400)}[order]
     for row in rows:
-        same(dataset[row], expected[row])
+        assert identical(dataset[row], expected[row])
 
 
 def test_members_of_compounds(path: pathlib.Path) -> None:
@@ -122,7 +114,7 @@ def test_members_of_compounds(path: pathlib.Path) -> None:
         for layout in LAYOUTS:
             mine, other = ours[f"{layout}/record"], theirs[f"{layout}/record"]
             for key in ["x", (3, "x"), (3, 4, "x"), (3, 4, "v"), (slice(2, 9), "flag")]:
-                same(mine[key], other[key])
+                assert identical(mine[key], other[key])
             for key in [("x", "v", 3), ("x", "flag", 3, 5)]:
                 assert mine[key].dtype.names == other[key].dtype.names
                 assert str(mine[key].tolist()) == str(other[key].tolist())
@@ -140,7 +132,7 @@ def test_strings_scalars_and_nothing(path: pathlib.Path) -> None:
             "empty": [..., slice(None), (slice(None), 2)],
         }.items():
             for key in tried:
-                same(ours[name][key], theirs[name][key])
+                assert identical(ours[name][key], theirs[name][key])
                 if name in ("texts", "text"):
                     assert np.array_equal(ours[name].asstr()[key], theirs[name].asstr()[key])
         with pytest.raises(UnicodeDecodeError):
@@ -161,7 +153,7 @@ def test_results_belong_to_the_caller(path: pathlib.Path) -> None:
     expected = row.copy()
     row[:] = -1
     assert row.flags.writeable
-    same(dataset[12], expected)
+    assert identical(dataset[12], expected)
 
 
 # What is kept
@@ -238,7 +230,7 @@ def test_a_change_in_place_is_seen(tmp_path: pathlib.Path, same_time: bool) -> N
         ours.refresh()
         for name in ("gzip", "plain"):
             assert not ours[name][44].any()
-            same(ours[name][45], np.broadcast_to(value, 100).astype("i4"))
+            assert identical(ours[name][45], np.broadcast_to(value, 100).astype("i4"))
 
 
 def test_another_file_at_the_same_path_is_another_file(tmp_path: pathlib.Path) -> None:
@@ -267,7 +259,7 @@ def test_a_damaged_chunk_spoils_no_other(tmp_path: pathlib.Path) -> None:
             with pytest.raises(hs.CorruptError):
                 dataset[row]
         else:
-            same(dataset[row], data[row])
+            assert identical(dataset[row], data[row])
 
 
 def test_threads_read_side_by_side(path: pathlib.Path) -> None:
@@ -279,7 +271,7 @@ def test_threads_read_side_by_side(path: pathlib.Path) -> None:
         datasets = {layout: ours[f"{layout}/f4"] for layout in LAYOUTS}
         for _ in range(300):
             layout, row = rng.choice(list(LAYOUTS)), int(rng.integers(ROWS))
-            same(datasets[layout][row], expected[layout][row])
+            assert identical(datasets[layout][row], expected[layout][row])
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         list(pool.map(read, range(8)))
@@ -299,7 +291,7 @@ def test_a_negative_size_is_refused(path: pathlib.Path) -> None:
 def test_rows_far_apart(wide: pathlib.Path, layout: str, rows: list[int], columns: Any) -> None:
     expected = np.arange(4000 * 500, dtype="i4").reshape(4000, 500)
     dataset = hs.open(wide)[layout]
-    same(dataset[rows, columns] if not isinstance(columns, list) else dataset[rows][:, columns], expected[rows][:, columns])
+    assert identical(dataset[rows, columns] if not isinstance(columns, list) else dataset[rows][:, columns], expected[rows][:, columns])
 
 
 @pytest.fixture(scope="module")

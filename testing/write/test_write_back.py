@@ -10,6 +10,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from compare import same
 
 TYPES: list[tuple[Any, Any]] = [
     ("<i4", [7, -3]),
@@ -34,15 +35,6 @@ STORAGES: list[dict[str, Any]] = [
     {"chunks": (3, 2), "compression": "gzip", "shuffle": True},
     {"maxshape": (None, 9), "compression": "lzf", "fletcher32": True},
 ]
-
-
-def same(ours: Any, theirs: Any) -> bool:
-    ours, theirs = np.asarray(ours), np.asarray(theirs)
-    if ours.dtype.names:
-        return ours.shape == theirs.shape and ours.dtype.names == theirs.dtype.names and all(same(ours[name], theirs[name]) for name in ours.dtype.names)
-    if ours.dtype.kind == "O" or ours.dtype.kind == "V":
-        return ours.shape == theirs.shape and all(np.array_equal(a, b) for a, b in zip(ours.reshape(-1).tolist(), theirs.reshape(-1).tolist()))
-    return ours.shape == theirs.shape and ours.dtype == theirs.dtype and np.array_equal(ours, theirs, equal_nan=ours.dtype.kind in "fc")
 
 
 @pytest.mark.parametrize("storage", STORAGES, ids=str)

@@ -9,6 +9,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from compare import same
 
 PAIR = np.dtype([("a", "u1"), ("b", "f4")])
 TEXT = h5py.string_dtype()
@@ -31,18 +32,6 @@ def shuffled(data: np.ndarray) -> np.ndarray:
     return out
 
 
-def same(found: Any, wanted: Any) -> None:
-    if wanted.dtype.names:
-        assert found.dtype.names == wanted.dtype.names
-        for name in wanted.dtype.names:
-            same(found[name], wanted[name])
-    elif wanted.dtype.kind == "O":
-        for one, other in zip(found.reshape(-1), wanted.reshape(-1), strict=True):
-            np.testing.assert_array_equal(one, other)
-    else:
-        np.testing.assert_array_equal(found, wanted)
-
-
 def test_fields_in_another_order_are_matched_by_name(tmp_path: pathlib.Path) -> None:
     pairs = np.array([(1.5, 7), (2.5, 8)], dtype=[("b", "f4"), ("a", "u1")])
     deep = np.array([row(i) for i in range(20)], dtype=DEEP)
@@ -57,12 +46,12 @@ def test_fields_in_another_order_are_matched_by_name(tmp_path: pathlib.Path) -> 
         f.create_dataset("filled", (3,), DEEP, fillvalue=shuffled(deep)[4])
     with h5py.File(tmp_path / "ours.h5") as f, h5py.File(tmp_path / "theirs.h5") as g:
         for name in g:
-            same(f[name][()], g[name][()])
+            assert same(f[name][()], g[name][()])
         assert f["plain"][0].tolist() == (7, 1.5)
-        same(f["deep"][()], deep)
-        same(f["converted"][()], deep)
-        same(f.attrs["deep"], deep[:3])
-        same(f["filled"][()], np.repeat(deep[4:5], 3))
+        assert same(f["deep"][()], deep)
+        assert same(f["converted"][()], deep)
+        assert same(f.attrs["deep"], deep[:3])
+        assert same(f["filled"][()], np.repeat(deep[4:5], 3))
 
 
 def test_rows_of_tuples_are_written_as_in_h5py(tmp_path: pathlib.Path) -> None:
@@ -83,9 +72,9 @@ def test_rows_of_tuples_are_written_as_in_h5py(tmp_path: pathlib.Path) -> None:
             heap[0] = (1, "ä", np.array([1, 2, 3], "i2"), ("in", 4), ["p", "q"])
     with h5py.File(tmp_path / "ours.h5") as f, h5py.File(tmp_path / "theirs.h5") as g:
         for name in g:
-            same(f[name][()], g[name][()])
+            assert same(f[name][()], g[name][()])
         for name in g.attrs:
-            same(f.attrs[name], g.attrs[name])
+            assert same(f.attrs[name], g.attrs[name])
         assert f["heap"][0]["text"] == "ä".encode() and f["heap"][0]["list"].tolist() == [1, 2, 3] and f["heap"][0]["two"].tolist() == [b"p", b"q"]
 
 
@@ -117,7 +106,7 @@ def test_single_fields_and_subsets_leave_the_others(tmp_path: pathlib.Path, opti
         heap["two", 0] = ["r", "s"]
     with h5py.File(tmp_path / "ours.h5") as f, h5py.File(tmp_path / "theirs.h5") as g:
         for name in g:
-            same(f[name][()], g[name][()])
+            assert same(f[name][()], g[name][()])
         assert f["z"][()].tolist() == [(3, 0.5)] * 10
         assert f["heap"]["text"].tolist() == [b"t0", "ä".encode(), b"longer text"] and f["heap"]["id"].tolist() == [7, 8, 9]
         assert f["heap"]["two"].tolist() == [[b"r", b"s"], [b"p", b"q"], [b"p", b"q"]] and [one.tolist() for one in f["heap"]["list"]] == [[0], [1], [2]]

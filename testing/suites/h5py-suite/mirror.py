@@ -15,6 +15,7 @@ import hyperslab as hs
 import hyperslab.h5py as ours
 import numpy as np
 import pytest
+from judge import identical, tags
 
 #: Reading names of h5py's classes: properties, and methods that return values.
 PROPERTIES = {
@@ -52,46 +53,6 @@ _depth = 0
 
 class Differs(AssertionError):
     """Hyperslab reads something else than h5py."""
-
-
-def same(theirs: Any, mine: Any) -> bool:
-    """Whether two values are equal with their types; objects if they are of the same class and path."""
-    if isinstance(theirs, h5py.HLObject):
-        return type(theirs).__name__ == type(mine).__name__ and theirs.name in (mine.name, None)
-    if isinstance(theirs, (h5py.Reference, h5py.RegionReference)):
-        return type(theirs).__name__ == type(mine).__name__ and bool(theirs) == bool(mine)
-    if isinstance(theirs, (h5py.SoftLink, h5py.HardLink, h5py.ExternalLink)):
-        return type(theirs).__name__ == type(mine).__name__ and all(
-            getattr(theirs, n, 0) == getattr(mine, n, 0) for n in ("path", "filename") if hasattr(theirs, n)
-        )
-    if isinstance(theirs, type):
-        return theirs.__name__ == mine.__name__
-    if isinstance(theirs, h5py.Empty):
-        return isinstance(mine, hs.Empty) and same(theirs.dtype, mine.dtype)
-    if isinstance(theirs, np.dtype):
-        return isinstance(mine, np.dtype) and theirs == mine and tags(theirs) == tags(mine)
-    if type(theirs) is not type(mine):
-        return False
-    if isinstance(theirs, np.ndarray):
-        if theirs.shape != mine.shape or not same(theirs.dtype, mine.dtype):
-            return False
-        if theirs.dtype.hasobject:
-            return all(same(a, b) for a, b in zip(theirs.reshape(-1).tolist(), mine.reshape(-1).tolist(), strict=True))
-        return theirs.tobytes() == mine.tobytes() or bool(np.array_equal(theirs, mine, equal_nan=theirs.dtype.kind in "fc"))
-    if isinstance(theirs, np.void):
-        if not same(theirs.dtype, mine.dtype):
-            return False
-        return theirs.tobytes() == mine.tobytes() if theirs.dtype.names is None else same(theirs.item(), mine.item())
-    if isinstance(theirs, (tuple, list)):
-        return len(theirs) == len(mine) and all(same(a, b) for a, b in zip(theirs, mine, strict=True))
-    return bool(theirs == mine) or (theirs != theirs and mine != mine)
-
-
-def tags(dtype: np.dtype[Any]) -> Any:
-    """The metadata of a dtype, with classes by name."""
-    found = {key: value.__name__ if isinstance(value, type) else value for key, value in (dtype.metadata or {}).items()}
-    found = {key: tags(value) if isinstance(value, np.dtype) else value for key, value in found.items()}
-    return found, [tags(dtype[name]) for name in dtype.names or ()]
 
 
 def builtin(error: BaseException) -> type:
@@ -154,7 +115,7 @@ def compare(thing: Any, name: str, theirs: tuple[str, Any], mine_call: Any) -> N
         # Errors of the HDF5 library come as whatever class h5py maps them to.
         agree = isinstance(mine[1], kind) or kind in (OSError, RuntimeError) or {kind, builtin(mine[1])} <= {TypeError, ValueError, IndexError}
     else:
-        agree = theirs[0] == mine[0] and same(theirs[1], mine[1])
+        agree = theirs[0] == mine[0] and identical(theirs[1], mine[1])
     counts["compared"] += 1
     if not agree:
         raise Differs(

@@ -2,5 +2,5 @@
 environment=.venv
 tests() {
 	local python=$PWD/.venv/bin/python
-	(cd /tmp && PYTHONPATH=$path:$OLDPWD/$suite "$python" -m pytest -q -p no:cacheprovider -p mirror -W ignore --pyargs h5py ${TESTS:-})
+	(cd /tmp && PYTHONPATH=$path:$OLDPWD/$suite:$OLDPWD/testing/lib "$python" -m pytest -q -p no:cacheprovider -p mirror -W ignore --pyargs h5py ${TESTS:-})
 }
