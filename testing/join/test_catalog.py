@@ -118,7 +118,7 @@ def test_only_what_has_changed_is_read_again(years: pathlib.Path, tmp_path: path
     with pytest.raises(hs.ConflictError, match="exists"):
         hs.write_catalog(pattern, path)
     (tmp_path / "other.parquet").write_bytes(b"PAR1")
-    with pytest.raises(hs.CorruptError, match="no catalog"):
+    with pytest.raises(hs.CorruptError, match="not a catalog"):
         hs.write_catalog(pattern, tmp_path / "other.parquet", "a")
 
 

@@ -154,7 +154,7 @@ def test_an_index_of_another_object_or_a_damaged_one_is_an_error(server, sample,
     content = bytearray(pathlib.Path(made.path).read_bytes())
     content[len(content) // 2] ^= 1
     pathlib.Path(made.path).write_bytes(content)
-    with pytest.raises(hs.CorruptError, match="no valid chunk index"):
+    with pytest.raises(hs.CorruptError, match="not a valid chunk index"):
         hs.open(address, storage_options=options | {"chunk_index": made.path})
     with pytest.raises(hs.UnsupportedError, match="local file"):
         hs.indexes.chunk_index(str(sample))

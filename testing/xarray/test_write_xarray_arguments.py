@@ -243,9 +243,9 @@ def test_names_that_netcdf_does_not_have_are_refused(tmp_path: pathlib.Path, nam
 def test_arguments_of_trees(tmp_path: pathlib.Path) -> None:
     tree = xarray.DataTree.from_dict({"/": example()[["v"]], "/a": xarray.Dataset({"w": (("t", "k"), np.zeros((3, 2)))})})
     for wrong, words in [
-        ({"encoding": {"/nosuch": {}}}, "no node"),
+        ({"encoding": {"/nosuch": {}}}, "not a node"),
         ({"encoding": {"/a": {"v": {}}}}, "not a variable"),
-        ({"unlimited_dims": {"/nosuch": ["t"]}}, "no node"),
+        ({"unlimited_dims": {"/nosuch": ["t"]}}, "not a node"),
         ({"unlimited_dims": {"/a": ["nosuch"]}}, "nosuch"),
         ({"unlimited_dims": ["nosuch"]}, "nosuch"),
         ({"group": "g"}, "of a tree"),

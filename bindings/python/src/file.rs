@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use hyperslab::scan::coordinate_of_bounds;
 use hyperslab::{Axis, Cancellation, Error, Object, ObjectId, Pick, Picked, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
@@ -275,6 +276,15 @@ impl File {
     /// Address of an object's header, as object references of HDF5 hold it; `None` in other formats.
     fn address(&self, object: u64) -> Option<u64> {
         stored::address(&self.0, object)
+    }
+
+    /// The coordinate in the same file whose `bounds` or `climatology` names a dataset; `None` for other datasets.
+    fn coordinate_of_bounds(&self, py: Python<'_>, dataset: u64) -> PyResult<Option<u64>> {
+        let file = self.0.clone();
+        parse(py, move || {
+            let found = coordinate_of_bounds(&file, ObjectId(dataset), &*file.dataset(ObjectId(dataset))?)?;
+            Ok(found.filter(|found| found.file == file).map(|found| found.object.0))
+        })
     }
 
     /// Bytes of the user block.

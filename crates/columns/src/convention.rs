@@ -18,7 +18,8 @@ use super::time::{ModelDates, TimeUnits};
 pub(super) struct Convention {
     /// Type of the stored values, after `_Unsigned`.
     stored: DataType,
-    unsigned: bool,
+    /// Whether `_Unsigned` gives the stored bits the other sign.
+    has_other_sign: bool,
     missing: Vec<Number>,
     valid_min: Option<Number>,
     valid_max: Option<Number>,
@@ -59,16 +60,19 @@ impl Convention {
             return Ok(None);
         }
         let find = |name: &str| attributes.iter().find(|attribute| attribute.name == name);
-        let unsigned = find("_Unsigned").and_then(text).is_some_and(|text| text.eq_ignore_ascii_case("true"));
-        let stored = if unsigned { as_unsigned(stored) } else { stored.clone() };
+        let meant = with_sign(stored, find("_Unsigned").and_then(text).as_deref());
+        let has_other_sign = meant != *stored;
+        // The library's mark of unwritten unsigned values is -1 as a signed one, which is a value like others.
+        let default_fill = default_fill.filter(|_| !(has_other_sign && meant.is_signed_integer()));
+        let stored = meant;
         let list = |name: &str| match find(name) {
-            Some(attribute) => numbers(attribute).map(|list| list.into_iter().map(|n| reinterpret(n, &stored, unsigned)).collect()),
+            Some(attribute) => numbers(attribute).map(|list| list.into_iter().map(|n| reinterpret(n, &stored, has_other_sign)).collect()),
             None => Ok(Vec::new()),
         };
         let one = |name: &str| list(name).map(|list: Vec<Number>| list.first().copied());
         let mut missing: Vec<Number> = list("_FillValue")?;
         if missing.is_empty() {
-            missing.extend(default_fill.map(|fill| reinterpret(fill, &stored, unsigned)));
+            missing.extend(default_fill.map(|fill| reinterpret(fill, &stored, has_other_sign)));
         }
         missing.extend(list("missing_value")?);
         // Ignore limits that the stored type cannot hold: usually they refer to unpacked or unsigned values.
@@ -98,14 +102,14 @@ impl Convention {
             valid_min: low.or(limit("valid_min")?),
             valid_max: high.or(limit("valid_max")?),
             stored: stored.clone(),
-            unsigned,
+            has_other_sign,
             missing,
             scale,
             offset,
             unpacked,
             time,
         };
-        let changes = unsigned || convention.can_be_null() || convention.unpacked.is_some() || convention.time.is_some();
+        let changes = has_other_sign || convention.can_be_null() || convention.unpacked.is_some() || convention.time.is_some();
         Ok(changes.then_some(convention))
     }
 
@@ -133,7 +137,7 @@ impl Convention {
 
     /// Decodes values as stored.
     pub fn decode(&self, array: &ArrayRef) -> Result<ArrayRef> {
-        let array = if self.unsigned { bits_as(array, &self.stored)? } else { array.clone() };
+        let array = if self.has_other_sign { bits_as(array, &self.stored)? } else { array.clone() };
         let mut nulls = self.valid(&array)?;
         let array = match &self.unpacked {
             Some(to) => self.unpack(&array, to)?,
@@ -231,13 +235,23 @@ fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
     Ok(array.as_primitive::<Int64Type>().values().iter().map(|v| i128::from(*v)).collect())
 }
 
-fn as_unsigned(data_type: &DataType) -> DataType {
-    match data_type {
-        DataType::Int8 => DataType::UInt8,
-        DataType::Int16 => DataType::UInt16,
-        DataType::Int32 => DataType::UInt32,
-        DataType::Int64 => DataType::UInt64,
-        other => other.clone(),
+/// The type of stored integers by their attribute `_Unsigned`.
+fn with_sign(stored: &DataType, unsigned: Option<&str>) -> DataType {
+    let is_unsigned = match unsigned {
+        Some(text) if text.eq_ignore_ascii_case("true") => true,
+        Some(text) if text.eq_ignore_ascii_case("false") => false,
+        _ => return stored.clone(),
+    };
+    match (stored, is_unsigned) {
+        (DataType::Int8, true) => DataType::UInt8,
+        (DataType::Int16, true) => DataType::UInt16,
+        (DataType::Int32, true) => DataType::UInt32,
+        (DataType::Int64, true) => DataType::UInt64,
+        (DataType::UInt8, false) => DataType::Int8,
+        (DataType::UInt16, false) => DataType::Int16,
+        (DataType::UInt32, false) => DataType::Int32,
+        (DataType::UInt64, false) => DataType::Int64,
+        (other, _) => other.clone(),
     }
 }
 
@@ -259,10 +273,13 @@ fn is_held(limit: &Number, stored: &DataType) -> bool {
     }
 }
 
-/// A signed constant for `_Unsigned` values stands for its bits.
-fn reinterpret(number: Number, stored: &DataType, unsigned: bool) -> Number {
+/// A constant with the sign of the stored type stands for its bits, if `_Unsigned` gives the values the other sign.
+fn reinterpret(number: Number, stored: &DataType, has_other_sign: bool) -> Number {
     match (number, stored.primitive_width()) {
-        (Number::Integer(value), Some(width)) if unsigned && value < 0 => Number::Integer(value + (1i128 << (8 * width))),
+        (Number::Integer(value), Some(width)) if has_other_sign && stored.is_unsigned_integer() && value < 0 => Number::Integer(value + (1i128 << (8 * width))),
+        (Number::Integer(value), Some(width)) if has_other_sign && stored.is_signed_integer() && value >= 1i128 << (8 * width - 1) => {
+            Number::Integer(value - (1i128 << (8 * width)))
+        }
         _ => number,
     }
 }

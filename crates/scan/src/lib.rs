@@ -35,6 +35,7 @@ pub use read::batches::Batches;
 pub use request::{Layout, Nonconforming, ScanRequest, SortKey};
 pub use table::along::AlongValues;
 pub use table::array_part::ArrayPart;
+pub use table::boundary::coordinate_of_bounds;
 pub use table::column_order::ColumnOrder;
 pub use table::connectivity::{Gaps, IndexRule};
 pub use table::definition::SegmentDefinition;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyperslab_array::{Result, interruption};
 use hyperslab_columns::attribute_text;
 use hyperslab_formats::{Attributes, Dataset, ObjectId};
-use hyperslab_reader::{File, ForkMutex};
+use hyperslab_reader::{File, ForkMutex, Found};
 
 /// Attributes that a boundary variable inherits.
 const INHERITED: [&str; 5] = ["units", "calendar", "leap_month", "leap_year", "month_lengths"];
@@ -26,19 +26,33 @@ struct KnownOwners(ForkMutex<HashMap<ObjectId, Arc<Owners>>>);
 /// The attributes of a variable, including inherited ones.
 pub(crate) fn attributes(file: &File, id: ObjectId, dataset: &Dataset, own: &Arc<Attributes>) -> Result<Arc<Attributes>> {
     let has = |name: &str| own.get(name).is_some();
-    if dataset.dataspace.shape().last().is_none_or(|vertices| *vertices > MAX_VERTICES) || (has("units") && has("calendar")) {
+    if has("units") && has("calendar") {
         return Ok(own.clone());
     }
-    let path = file.path_of(id)?;
-    let Some((group, name)) = path.rsplit_once('/') else { return Ok(own.clone()) };
-    let group = file.find(if group.is_empty() { "/" } else { group })?;
-    let owners = owners(&group.file, group.object)?;
-    let siblings = owners.get(name).into_iter().flatten();
-    let Some(owner) = siblings.copied().find(|sibling| *sibling != id && group.file.dataset(*sibling).is_ok()) else { return Ok(own.clone()) };
-    let theirs = group.file.attributes(owner)?;
+    let Some(found) = coordinate_of_bounds(file, id, dataset)? else { return Ok(own.clone()) };
+    let theirs = found.file.attributes(found.object)?;
     let inherited = theirs.iter().filter(|attribute| INHERITED.contains(&attribute.name.as_str()) && !has(&attribute.name)).cloned();
     let list = own.iter().cloned().chain(inherited).collect();
     Ok(Arc::new(Attributes::new(list, own.tracked)))
+}
+
+/// The coordinate whose attribute `bounds` or `climatology` names this variable, which then has the units and the calendar of
+/// the coordinate unless it has its own (CF Conventions 7.1 and 7.4). `None` for other variables.
+///
+/// # Errors
+///
+/// Those of reading the group that the variable is in.
+pub fn coordinate_of_bounds(file: &File, id: ObjectId, dataset: &Dataset) -> Result<Option<Found>> {
+    if dataset.dataspace.shape().last().is_none_or(|vertices| *vertices > MAX_VERTICES) {
+        return Ok(None);
+    }
+    let path = file.path_of(id)?;
+    let Some((group, name)) = path.rsplit_once('/') else { return Ok(None) };
+    let group = file.find(if group.is_empty() { "/" } else { group })?;
+    let owners = owners(&group.file, group.object)?;
+    let siblings = owners.get(name).into_iter().flatten();
+    let owner = siblings.copied().find(|sibling| *sibling != id && group.file.dataset(*sibling).is_ok());
+    Ok(owner.map(|object| Found::new(group.file.clone(), object)))
 }
 
 /// The owners of the bounds in a group.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -16,17 +17,16 @@ from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.inherited import OF_TIMES, coordinate_of, text_of
 from ..objects.native_objects import native_of, object_at, stored_attribute
 from ..objects.node import Node
 from . import references
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .how import How
-from .times import is_recountable, recounted, starts_at, text_of
+from .times import counts_from, is_recountable, recounted, starts_at
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
-#: Attributes that say how times are decoded.
-_OF_TIMES = ("units", "calendar")
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
@@ -275,6 +275,7 @@ class Joined:
             raise ConflictError(f"datasets of different lengths along {self.scale}: {found}", file.filename)
         if coordinate is not None and self.how.checks_order:
             self._check_order(file, coordinate)
+        self._check_inherited(file, first)
         for path, name in differing:
             self.attributes[path].discard(name)
         for path, series in self.series.items():
@@ -305,6 +306,8 @@ class Joined:
             raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs.file.filename, path)
 
     def _same(self, path: str, mine: Dataset, theirs: Dataset) -> bool:
+        if self.how.as_xarray and "since" in counts_from(mine)[0] and counts_from(mine) != counts_from(theirs):
+            return _same_values(mine.decoded[...], theirs.decoded[...])
         if path not in self._values:
             self._values[path] = mine[()]
         return _same_values(self._values[path], theirs[()])
@@ -319,17 +322,31 @@ class Joined:
             if name in self.attributes[path] and _same_attribute(mine, theirs, name):
                 continue
             if self._may_differ(series, mine, theirs, name):
-                self.recounted.update([path] if series is not None else [])
+                self.recounted.update([path] if series is not None and "since" in text_of(mine, "units") else [])
             elif not isinstance(mine, Dataset) or name not in _DECODING:
                 yield name
             elif series is not None or self.how.compares:
                 raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs.file.filename, path)
 
+    def _check_inherited(self, file: File, first: str) -> None:
+        """Bounds without units of their own count from the date of their coordinate: they go on as it does."""
+        for path, series in self.series.items():
+            mine = self.objects[path]
+            if file is self.first or not isinstance(mine, Dataset) or "units" in mine.attrs or coordinate_of(mine) is None:
+                continue
+            theirs = _member(file, path)
+            if not isinstance(theirs, Dataset) or counts_from(mine) == counts_from(theirs):
+                continue
+            if not self.how.as_xarray and (series.axis != 0 or not _counts_otherwise(mine, theirs)):
+                raise ConflictError(f"{path} is counted in {counts_from(theirs)[0]!r}, in {first} in {counts_from(mine)[0]!r}", file.filename, path)
+            self.recounted.add(path)
+
     def _may_differ(self, series: Series | None, mine: Node, theirs: Node, name: str) -> bool:
-        """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file; and
-        for xarray, which compares values, of what does not go on and is not a time."""
+        """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file. Those of
+        times that do not go on may differ, too, for xarray: their dates are compared."""
         if self.how.as_xarray:
-            return name in _OF_TIMES and ("since" in text_of(mine, "units")) == (series is not None)
+            one, other = (text_of(node, "units") for node in (mine, theirs))
+            return name in OF_TIMES and (("since" in one and "since" in other) or (name == "units" and _plain_units(one) == _plain_units(other)))
         is_along = name == "units" and series is not None and series.axis == 0
         return is_along and isinstance(mine, Dataset) and isinstance(theirs, Dataset) and _counts_otherwise(mine, theirs)
 
@@ -373,8 +390,14 @@ def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
 
 def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     """Whether both are times, in the same calendar, which may count from different dates."""
-    has_one_calendar = ("calendar" not in mine.attrs and "calendar" not in theirs.attrs) or _same_attribute(mine, theirs, "calendar")
-    return has_one_calendar and is_recountable(mine) and is_recountable(theirs)
+    one, other = (counts_from(dataset)[1].lower() or "standard" for dataset in (mine, theirs))
+    return one == other and is_recountable(mine) and is_recountable(theirs)
+
+
+def _plain_units(units: str) -> str:
+    """Units in one of their spellings: CF takes `degrees_north`, `degree_N` and others for one (CF Conventions 4.1, 4.2)."""
+    found = re.fullmatch(r"degrees?_?(n|north|e|east)", units.strip(), re.IGNORECASE)
+    return units.strip().removesuffix("s") if found is None else f"degree_{found[1][0].lower()}"
 
 
 def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
@@ -393,7 +416,7 @@ def _are_equal(mine: Elements, theirs: Elements) -> bool:
     if mine.dtype.names is not None:
         return mine.dtype.names == theirs.dtype.names and all(_are_equal(mine[name], theirs[name]) for name in mine.dtype.names)
     if mine.dtype != object:
-        return np.array_equal(mine, theirs) or (mine.dtype.kind in "fc" and np.array_equal(mine, theirs, equal_nan=True))
+        return np.array_equal(mine, theirs) or (mine.dtype.kind in "fcmM" and np.array_equal(mine, theirs, equal_nan=True))
     # Elements of variable length are arrays themselves.
     return all(_are_equal(*both) if isinstance(both[0], np.ndarray) else both[0] == both[1] for both in zip(mine.reshape(-1), theirs.reshape(-1), strict=True))
 

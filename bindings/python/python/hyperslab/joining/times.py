@@ -8,13 +8,18 @@ from ..base.errors import ConflictError
 from ..base.type_aliases import AnyArray
 from ..netcdf.times import is_converted, nanoseconds_of
 from ..objects.dataset import Dataset
-from ..objects.node import Node
+from ..objects.inherited import text_of
 
 
 def is_recountable(dataset: Dataset) -> bool:
     """Whether the values are counts since a date in a calendar of real days, and can be counted from another."""
     units, calendar = text_of(dataset, "units"), text_of(dataset, "calendar") or "standard"
-    return dataset.ndim == 1 and dataset.dtype.kind in "iuf" and is_converted(units, calendar)
+    return dataset.dtype.kind in "iuf" and is_converted(units, calendar.lower())
+
+
+def counts_from(dataset: Dataset) -> tuple[str, str]:
+    """The units and the calendar of a dataset, own or those of the coordinate whose cells it bounds."""
+    return text_of(dataset, "units"), text_of(dataset, "calendar")
 
 
 def starts_at(dataset: Dataset) -> tuple[int, int]:
@@ -40,19 +45,12 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
     if values.dtype.kind == "f" or not is_exact:
         found = values.astype("f8") * (step / other_step) + (start - other_start) / other_step
         return np.asarray(np.where(missing, values, found), values.dtype if is_exact else "f8")
-    counts = [int(value) * step + start - other_start for value in values.tolist()]
-    if any(count % other_step for count, is_missing in zip(counts, missing.tolist(), strict=True) if not is_missing):
+    counts = [int(value) * step + start - other_start for value in values.ravel().tolist()]
+    are_missing = missing.ravel().tolist()
+    if any(count % other_step for count, is_missing in zip(counts, are_missing, strict=True) if not is_missing):
         raise ConflictError(f"times in {units!r} are not whole numbers in {target!r}, which the first file has", dataset.file.filename, dataset.name)
-    kept = [old if is_missing else count // other_step for old, count, is_missing in zip(values.tolist(), counts, missing.tolist(), strict=True)]
+    kept = [old if is_missing else count // other_step for old, count, is_missing in zip(values.ravel().tolist(), counts, are_missing, strict=True)]
     bounds = np.iinfo(values.dtype)
     if any(not bounds.min <= count <= bounds.max for count in kept):
         raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {target!r}, which the first file has", dataset.file.filename, dataset.name)
-    return np.array(kept, values.dtype)
-
-
-def text_of(node: Node, name: str) -> str:
-    """An attribute as text; empty if there is none."""
-    value = node.attrs.get(name, "")
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.reshape(())[()]
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return np.asarray(np.array(kept, values.dtype).reshape(values.shape))

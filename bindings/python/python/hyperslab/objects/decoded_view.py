@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, Elements, Key
 from ..values.decoded_times import times_of
 from .attributes import Attributes
+from .inherited import text_of
+from .node import Node
 from .value_views import View, Viewed
 
 
@@ -47,7 +51,9 @@ class Rules:
         # xarray keeps the width of integers if a fill value is not a number of the variable, and so matches nothing.
         has_fill = any(key in attrs and self._is_fill(attrs[key]) for key in ("_FillValue", "missing_value"))
         self._scale, self._offset = (self._factor(attrs, key) for key in ("scale_factor", "add_offset"))
-        self._time = times_of(_text(attrs.get("units")), _text(attrs.get("calendar")) or "standard") if "units" in attrs else None
+        node = cast(Node, dataset)
+        units = text_of(node, "units")
+        self._time = times_of(units, text_of(node, "calendar") or "standard") if units else None
         is_packed = self._scale is not None or self._offset is not None
         if is_packed:
             self._number = self._unpacked()

@@ -18,6 +18,7 @@ from ..joining.how import How
 from ..joining.matching import Joined
 from ..objects.dataset import Dataset
 from ..objects.group import Group
+from ..objects.inherited import OF_TIMES, text_of
 from ..objects.native_objects import native_of, object_at
 from .array import converted
 from .attributes import read_attributes
@@ -138,7 +139,9 @@ class FilesStore(AbstractDataStore):
         parts = []
         for index in range(len(self.taken)):
             dataset = self.dataset(name, index)
-            attributes = read_attributes(dataset.attrs)
+            # The bounds of a coordinate have its units.
+            inherited = {key: text for key in OF_TIMES if (text := text_of(dataset, key))}
+            attributes = {**inherited, **read_attributes(dataset.attrs)}
             values = converted(np.asarray(dataset[...]), dataset.datatype, variable.dtype)
             parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
         concat: Callable[[list[Variable], str], Variable] = Variable.concat
