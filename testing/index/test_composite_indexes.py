@@ -277,7 +277,7 @@ def test_what_does_not_fit_together_is_refused_by_name(tmp_path: pathlib.Path) -
         (("/x", "/x"), hs.UnsupportedError, "/x .*twice"),
         (("/x", "/record"), hs.UnsupportedError, "/record .*members"),
         (("/record/a", "/record/list"), hs.UnsupportedError, "arrays"),
-        (("/x", "/group"), hs.UnsupportedError, "/group .*no dataset"),
+        (("/x", "/group"), hs.UnsupportedError, "/group .*not a dataset"),
         (("/x", "/none"), hs.NotFoundError, "none"),
         (("/x",), hs.InvalidInputError, "2 to 4 datasets, not of 1"),
         (("/x", "/y", "/x", "/y", "/x"), hs.InvalidInputError, "2 to 4 datasets, not of 5"),

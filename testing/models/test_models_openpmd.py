@@ -342,7 +342,7 @@ def test_groups_next_to_particles_are_no_species(tmp_path: pathlib.Path) -> None
         f["meta/text"], f["stray"] = "x", [1.0]
     view = hs.models.openpmd.open(path)
     assert view.tables == ["particles_beam"] and np.array_equal(view.particles("beam").to_pandas().weight, values["weight"] * 2)
-    assert "no species" in view.omitted["/meta"] and "not a species" in view.omitted["/stray"] and len(view.arrays) == len(values)
+    assert "not a species" in view.omitted["/meta"] and "not a species" in view.omitted["/stray"] and len(view.arrays) == len(values)
 
 
 def test_patches_that_do_not_have_each_particle_once_are_problems(run: pathlib.Path, tmp_path: pathlib.Path) -> None:
@@ -374,9 +374,9 @@ def test_patches_that_do_not_have_each_particle_once_are_problems(run: pathlib.P
         (lambda f: numbers(f, [1, 2], [0, 3]), "numParticlesOffset", "the particles from 1 to 2 are in no patch"),
         (lambda f: numbers(f, [1, 4], [1, 1]), "numParticlesOffset", "the particles from 0 to 0 are in no patch"),
         (lambda f: numbers(f, [1, 1], [0, 1]), "numParticles", "the patches have 2 particles, but there are 5"),
-        (lambda f: numbers(f, [-1, 6], [0, 0]), "numParticles", "no number of particles"),
+        (lambda f: numbers(f, [-1, 6], [0, 0]), "numParticles", "not a number of particles"),
         (lambda f: numbers(f, [2.0, 3.0], [0, 2]), "numParticles", "holds Float64, not whole numbers"),
-        (lambda f: constants(f, 1.5, 0.0), "numParticles", "no number of particles"),
+        (lambda f: constants(f, 1.5, 0.0), "numParticles", "not a number of particles"),
         (lambda f: constants(f, 2.0, 0.0), "numParticlesOffset", "begins at particle 0, which another patch has, too"),
         (lambda f: f[patches].__delitem__("numParticles"), "", "no record numParticles"),
         (inside, "", "no record numParticlesOffset"),
