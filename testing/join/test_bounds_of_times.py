@@ -87,6 +87,9 @@ def test_bounds_inherit_in_each_mode(tmp_path: pathlib.Path) -> None:
         ("degrees_north", "degree_N", True),
         ("hPa", "Pa", False),
         ("meter", "meters", True),
+        ("ms", "m", False),
+        ("s", "", False),
+        ("mPas", "mPa", False),
     ],
 )
 def test_coordinates_are_equal_if_they_mean_the_same(one: str, other: str, is_equal: bool, tmp_path: pathlib.Path) -> None:

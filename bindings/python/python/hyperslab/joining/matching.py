@@ -397,7 +397,10 @@ def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
 def _plain_units(units: str) -> str:
     """Units in one of their spellings: CF takes `degrees_north`, `degree_N` and others for one (CF Conventions 4.1, 4.2)."""
     found = re.fullmatch(r"degrees?_?(n|north|e|east)", units.strip(), re.IGNORECASE)
-    return units.strip().removesuffix("s") if found is None else f"degree_{found[1][0].lower()}"
+    if found is not None:
+        return f"degree_{found[1][0].lower()}"
+    # Only words have a plural: `ms` is not `m`, and `s` is not a number without a unit.
+    return units.strip().removesuffix("s") if re.fullmatch("[a-z]{3,}s", units.strip()) else units.strip()
 
 
 def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:

@@ -88,7 +88,7 @@ class Times:
         if (~is_missing).any():
             try:
                 out[~is_missing] = cftime.num2date(numbers[~is_missing], self._units, self._calendar, only_use_cftime_datetimes=True)
-            except (ValueError, OverflowError) as error:
+            except (TypeError, ValueError, OverflowError) as error:  # cftime raises TypeError for dates that it cannot parse
                 raise InvalidInputError(f"{self._units!r} in the calendar {self._calendar!r} cannot be decoded: {error}") from None
         return out
 
