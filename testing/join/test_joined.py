@@ -209,13 +209,24 @@ def test_times_that_other_units_cannot_represent_are_refused(tmp_path: pathlib.P
             time.units, time[:] = units, [0, 1, 2]
     with pytest.raises(hs.ConflictError, match="are not whole numbers in 'days since 2000-01-01'"):
         hs.joined(f"{tmp_path}/m?.nc")
-    for number, calendar in enumerate(["noleap", "noleap"]):
+    for number, calendar in enumerate(["noleap", "360_day"]):
         with netCDF4.Dataset(tmp_path / f"n{number}.nc", "w") as f:
             f.createDimension("time", None)
             time = f.createVariable("time", "f8", ("time",))
             time.units, time.calendar, time[:] = f"days since 200{number}-01-01", calendar, [0, 1, 2]
-    with pytest.raises(hs.ConflictError, match="another attribute units"):
+    with pytest.raises(hs.ConflictError, match="another attribute (units|calendar)"):
         hs.joined(f"{tmp_path}/n?.nc", concat_dim="time")
+
+
+def test_times_of_calendars_without_leap_days_go_on(tmp_path: pathlib.Path) -> None:
+    for number, start in enumerate(["2000-02-28", "2000-03-02"]):
+        with netCDF4.Dataset(tmp_path / f"n{number}.nc", "w") as f:
+            f.createDimension("time", None)
+            time = f.createVariable("time", "i4", ("time",))
+            time.units, time.calendar, time[:] = f"days since {start}", "noleap", [0, 1]
+    with hs.joined(f"{tmp_path}/n?.nc") as whole:
+        assert whole["time"][...].tolist() == [0, 1, 2, 3]
+        assert [f"{date:%m-%d}" for date in whole["time"].decoded[...]] == ["02-28", "03-01", "03-02", "03-03"]
 
 
 def test_missing_and_broken_files_are_left_out_together(days: tuple[pathlib.Path, np.ndarray[Any, Any]], tmp_path: pathlib.Path) -> None:

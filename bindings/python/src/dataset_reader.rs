@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use hyperslab::{Cancellation, Dataset, Datatype, Elements, Error, HeapObjects, ObjectId, Picked, Unpacking};
+use hyperslab::{Cancellation, Dataset, Datatype, Elements, Error, HeapObjects, ObjectId, Picked};
 use pyo3::exceptions::{PyMemoryError, PyUnicodeDecodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 
+use crate::decoding::Decoding;
 use crate::error::raise;
 use crate::file::{File, SMALL_BYTES};
 use crate::heap::Heap;
@@ -84,38 +85,39 @@ impl DatasetReader {
         Ok(true)
     }
 
-    /// Reads the numbers for a key as floats, scaled and masked, into the `length` bytes of memory at `address`, and returns `true`;
-    /// `false` if the key is wrong, or selects another shape.
+    /// Reads the numbers for a key, decoded, into the `length` bytes of memory at `address`, and returns `true`; `false` if numpy lacks
+    /// one of them, and `None` if the key is wrong, selects another shape, or numbers are not stored as numpy's.
     ///
-    /// Callers (only `hyperslab.xarray.unpacked`) hold an array that owns that memory, writable, contiguous and not used by another
+    /// Callers (only `hyperslab.objects.decoded_values`) hold an array that owns that memory, writable, contiguous and not used by another
     /// thread, until this returns.
-    fn get_unpacked(&self, py: Python<'_>, key: &Bound<'_, PyAny>, shape: Vec<u64>, unpacking: PyUnpacking, address: usize, length: usize) -> PyResult<bool> {
-        let Some(key) = self.parse(key).filter(|key| key.fields.is_empty() && key.shape == shape) else { return Ok(false) };
-        let (is_double, fills, scale, offset) = unpacking;
-        let unpacking = Unpacking::new(is_double).with_fills(fills).with_factors(scale, offset);
-        let (file, id, picked) = (self.file.clone(), self.id, key.picked);
+    fn get_decoded(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        shape: Vec<u64>,
+        decoding: &Decoding,
+        address: usize,
+        length: usize,
+    ) -> PyResult<Option<bool>> {
+        let Some(key) = self.parse(key).filter(|key| key.fields.is_empty() && key.shape == shape) else { return Ok(None) };
+        let Some(order) = decoding.0.plain_order() else { return Ok(None) };
+        let (file, id, picked, decoding) = (self.file.clone(), self.id, key.picked, decoding.0.clone());
         let is_small = picked.max_bytes(&self.dataset) <= SMALL_BYTES && !self.file.is_remote();
         let cancellation = Cancellation::new();
         let shared = cancellation.clone();
+        let size = decoding.numpy_type().size();
         let read = move || {
+            let convert = |stored: &[u8], out: &mut [u8]| decoding.decode_into(order, stored, out);
             if length == 0 || address == 0 {
-                return file.read_unpacked_into(id, &picked, &unpacking, &mut [], &shared);
+                return file.read_converted_into(id, &picked, size, &convert, &mut [], &shared);
             }
             // SAFETY: as in `read_into`.
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
-            file.read_unpacked_into(id, &picked, &unpacking, out, &shared)
+            file.read_converted_into(id, &picked, size, &convert, out, &shared)
         };
-        if is_small {
-            run(py, read)?
-        } else {
-            wait(py, &cancellation, read)?
-        }
-        Ok(true)
+        if is_small { run(py, read) } else { wait(py, &cancellation, read) }.map(Some)
     }
 }
-
-/// Whether results are doubles, numbers that mean a missing value, the factor, and what is added.
-type PyUnpacking = (bool, Vec<f64>, Option<f64>, Option<f64>);
 
 impl DatasetReader {
     fn parse<'py>(&self, key: &Bound<'py, PyAny>) -> Option<Key<'py>> {

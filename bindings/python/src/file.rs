@@ -2,12 +2,13 @@
 
 use std::ffi::OsString;
 
-use hyperslab::scan::coordinate_of_bounds;
+use hyperslab::scan::{attributes_with_inherited, coordinate_of_bounds, is_character_array};
 use hyperslab::{Axis, Cancellation, Error, Object, ObjectId, Pick, Picked, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::datatype::Datatype;
+use crate::decoding::{self, Decoding};
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::ranges::OpenedBy;
@@ -285,6 +286,23 @@ impl File {
             let found = coordinate_of_bounds(&file, ObjectId(dataset), &*file.dataset(ObjectId(dataset))?)?;
             Ok(found.filter(|found| found.file == file).map(|found| found.object.0))
         })
+    }
+
+    /// What the stored numbers of a dataset mean; `None` for values that are not numbers.
+    fn decoding(&self, py: Python<'_>, dataset: u64) -> PyResult<Option<Decoding>> {
+        let (file, id) = (self.0.clone(), ObjectId(dataset));
+        let (datatype, attributes) = parse(py, move || {
+            let dataset = file.dataset(id)?;
+            let attributes = attributes_with_inherited(&file, id, &dataset, &file.attributes(id)?)?;
+            Ok((dataset.datatype.clone(), attributes))
+        })?;
+        decoding::of_attributes(py, &datatype, &attributes.list)
+    }
+
+    /// Whether the last dimension of a dataset is the length of its texts.
+    fn is_character_array(&self, py: Python<'_>, dataset: u64) -> PyResult<bool> {
+        let file = self.0.clone();
+        parse(py, move || is_character_array(&file, ObjectId(dataset)))
     }
 
     /// Bytes of the user block.

@@ -8,6 +8,7 @@ mod dataset_definition;
 mod dataset_reader;
 mod datatype;
 mod decoder;
+mod decoding;
 mod describe;
 mod each;
 mod editor;
@@ -56,6 +57,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;
     module.add_function(wrap_pyfunction!(decoder::unregister_filter, module)?)?;
+    module.add("DECODING_ATTRIBUTES", decoding::ATTRIBUTES)?;
     module.add_function(wrap_pyfunction!(session::counters, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::is_address, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::shown_address, module)?)?;
@@ -100,6 +102,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::check_pytables_indexes, module)?)?;
     module.add_function(wrap_pyfunction!(model::parse_cell_methods, module)?)?;
     module.add("FORMATS", PyTuple::new(module.py(), Format::ALL.map(Format::name))?)?;
+    module.add_class::<decoding::Decoding>()?;
+    module.add_class::<decoding::TimeUnits>()?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;
     module.add_class::<session::Session>()?;

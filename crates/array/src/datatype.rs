@@ -300,11 +300,11 @@ impl Datatype {
             Self::Array { base, shape } => shape.iter().fold(base.size(), |size, &extent| size.saturating_mul(extent)),
         }
     }
-    /// Whether this is h5py's boolean: an enum of exactly FALSE = 0 and TRUE = 1 over one byte.
+    /// Whether this is a boolean, as h5py writes it: an enum of exactly FALSE = 0 and TRUE = 1, over any integer.
     pub fn is_boolean(&self) -> bool {
         match self {
             Self::Enum { base, members } => {
-                base.size() == 1
+                matches!(**base, Self::Integer { .. })
                     && members.len() == 2
                     && members.iter().any(|m| m.name == "FALSE" && m.value == 0)
                     && members.iter().any(|m| m.name == "TRUE" && m.value == 1)

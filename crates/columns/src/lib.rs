@@ -3,9 +3,8 @@
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
 mod attributes;
-mod convention;
 mod convert;
-mod time;
+pub mod decoding;
 mod types;
 
 use std::sync::Arc;
@@ -15,31 +14,22 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Field, Metadata};
-use convention::Convention;
 use hyperslab_array::{Attribute, Datatype, Error, HeapObjects, Result};
 
 pub use attributes::text as attribute_text;
-pub use time::ModelDates;
+pub use decoding::time::ModelDates;
+pub use decoding::{Conventions, Decoding};
 pub use types::{arrow_type, datatype_of};
 
-/// Which conventions decode stored values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Decoding {
-    /// No conventions: values as stored.
-    Raw,
-    /// Conventions that attributes state, in any file format.
-    Attributes,
-    /// Conventions of a netCDF file, in which unwritten values are missing even without an attribute.
-    Netcdf,
-}
+/// Field metadata of a column whose attributes state what is not understood, and so was not decoded.
+const UNDECODED: &str = "hyperslab:undecoded";
 
 /// How one dataset (or compound member) becomes one Arrow column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     field: Arc<Field>,
     datatype: Datatype,
-    convention: Option<Convention>,
+    decoding: Option<Decoding>,
     units: Option<Units>,
     assumed_units: Option<String>,
 }
@@ -56,41 +46,40 @@ pub struct Units {
 
 impl Column {
     /// The column `name` of elements of `datatype`, with its object's attributes as field metadata.
-    /// `decoding` applies netCDF conventions: fill and missing values and those out of the valid range
-    /// become null, packed values are unpacked, CF times become timestamps (UTC, microseconds), or text
-    /// if their calendar has days that Arrow does not support. Times with an unknown calendar or unit stay
-    /// numeric, with their `units` in the metadata.
+    /// `conventions` decode: fill and missing values and those out of the valid range become null, packed values are
+    /// unpacked, CF times become timestamps (UTC, microseconds), or text if their calendar has days that Arrow does not
+    /// support. Times that are not understood stay numbers: the metadata say why.
     ///
     /// # Errors
-    /// `Unsupported` for a datatype without an Arrow type; `Corrupt` or `InvalidInput` for attributes that contradict
-    /// the convention.
-    pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding) -> Result<Self> {
+    /// `Unsupported` for a datatype without an Arrow type; `Corrupt` for attributes that cannot be read.
+    pub fn new(name: &str, datatype: &Datatype, attributes: &[Attribute], conventions: Conventions) -> Result<Self> {
         let stored = arrow_type(datatype)?;
-        let convention = match decoding {
-            Decoding::Raw => None,
-            Decoding::Attributes => Convention::of(&stored, attributes, None)?,
-            Decoding::Netcdf => Convention::of(&stored, attributes, convention::default_fill(&stored))?,
-        };
-        let (data_type, nullable) = match &convention {
-            Some(convention) => (convention.data_type(), convention.can_be_null()),
+        let decoding = Decoding::new(datatype, attributes, conventions)?;
+        let mut metadata = attributes::metadata(attributes);
+        if let Some(time) = decoding.as_ref().and_then(Decoding::time) {
+            decoding::time::mark(time.calendar(), &mut metadata);
+        }
+        if let Some(decoding) = decoding.as_ref().filter(|decoding| !decoding.problems().is_empty()) {
+            let messages: Vec<&str> = decoding.problems().iter().map(|problem| problem.message.as_str()).collect();
+            metadata.insert(UNDECODED.to_owned(), messages.join("; "));
+        }
+        let decoding = decoding.filter(Decoding::changes_columns);
+        let (data_type, nullable) = match &decoding {
+            Some(decoding) => (decoding.column_type(), decoding.can_be_null()),
             None => (stored, matches!(datatype, Datatype::Reference { .. })),
         };
-        let mut metadata = attributes::metadata(attributes);
-        if let Some(dates) = convention.as_ref().and_then(Convention::model_dates) {
-            dates.mark(&mut metadata);
-        }
         metadata.extend(types::reference_metadata(datatype));
         let field = Field::new(name, data_type, nullable).with_metadata(metadata);
-        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), convention, units: None, assumed_units: None })
+        Ok(Self { field: Arc::new(field), datatype: datatype.clone(), decoding, units: None, assumed_units: None })
     }
     /// Like [`Column::new`], with `units` in place of the attribute of this name.
     ///
     /// # Errors
     /// As [`Column::new`].
-    pub fn with_assumed_units(name: &str, datatype: &Datatype, attributes: &[Attribute], decoding: Decoding, units: &str) -> Result<Self> {
+    pub fn with_assumed_units(name: &str, datatype: &Datatype, attributes: &[Attribute], conventions: Conventions, units: &str) -> Result<Self> {
         let others = attributes.iter().filter(|attribute| attribute.name != "units").cloned();
         let attributes: Vec<Attribute> = others.chain([attributes::of_text("units", units)]).collect();
-        Ok(Self { assumed_units: Some(units.to_owned()), ..Self::new(name, datatype, &attributes, decoding)? })
+        Ok(Self { assumed_units: Some(units.to_owned()), ..Self::new(name, datatype, &attributes, conventions)? })
     }
     /// The units that count in place of the array's attribute, if the column has such.
     pub fn assumed_units(&self) -> Option<&str> {
@@ -147,11 +136,11 @@ impl Column {
     }
     /// Whether values are shown as stored: numbers in native byte order and layout.
     pub fn is_as_stored(&self) -> bool {
-        self.convention.is_none() && self.units.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
+        self.decoding.is_none() && self.units.is_none() && matches!(convert::in_place(&self.datatype, &Buffer::from_vec(Vec::<u64>::new())), Ok(Some(_)))
     }
     fn decode(&self, stored: ArrayRef) -> Result<ArrayRef> {
-        let decoded = match &self.convention {
-            Some(convention) => convention.decode(&stored)?,
+        let decoded = match &self.decoding {
+            Some(decoding) => decoding.column(&stored)?,
             None => stored,
         };
         let Some(Units { factor, .. }) = &self.units else { return Ok(decoded) };

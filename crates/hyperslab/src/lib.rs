@@ -168,6 +168,6 @@ pub use hyperslab_formats::{
 };
 pub use hyperslab_reader::{
     Counters, EachRead, File, FileVersion, Found, Gathered, MadeChunkIndex, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session,
-    SessionOptions, Unpacking, Visit, Walk, Walked, reference_target,
+    SessionOptions, Visit, Walk, Walked, reference_target,
 };
 pub use session::{extensions, new_session, new_session_with_indexes};

@@ -8,7 +8,7 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Attribute, ByteOrder, Datatype, Elements, Error, ErrorKind, FloatFormat, FloatLayout, Result};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Dataset, Object};
 use hyperslab_reader::{File, Found};
 
@@ -111,7 +111,7 @@ pub(crate) fn values(attribute: &Attribute) -> Result<Option<ArrayRef>> {
     if elements.bytes.is_empty() {
         return Ok(None);
     }
-    let column = Column::new(&attribute.name, &elements.datatype.with_references_as_bytes(), &[], Decoding::Raw)?;
+    let column = Column::new(&attribute.name, &elements.datatype.with_references_as_bytes(), &[], Conventions::Raw)?;
     let array = column.to_arrow(&elements.bytes, &elements.heap)?;
     Ok((!array.is_empty()).then_some(array))
 }

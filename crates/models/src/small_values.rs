@@ -5,7 +5,7 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Dataset};
 use serde_json::{Map, Number, Value};
 
@@ -35,7 +35,7 @@ pub(crate) fn values_of(member: &Member) -> Result<Option<ArrayRef>> {
     }
     let read = || {
         let elements = found.file.read(found.object, &Selection::all(dataset.dataspace.shape()), &Cancellation::default())?;
-        let column = Column::new(&member.name, &elements.datatype.with_references_as_bytes(), &[], Decoding::Raw)?;
+        let column = Column::new(&member.name, &elements.datatype.with_references_as_bytes(), &[], Conventions::Raw)?;
         column.to_arrow(&elements.bytes, &elements.heap)
     };
     read().map(Some).map_err(|error| error.at_object(&member.path))

@@ -32,7 +32,7 @@ pub use policy::{MissingSources, PathPolicy};
 pub use reading::gather::Gathered;
 pub use reading::picked::{Mask, Pick, Picked};
 pub use reading::read_each::EachRead;
-pub use reading::unpacked::Unpacking;
+pub use reading::converted::Convert;
 pub use reading::value_bytes::ValueBytes;
 pub use reading::{read, virtual_dataset};
 pub use session::{Session, SessionOptions};

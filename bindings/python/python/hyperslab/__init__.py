@@ -7,9 +7,11 @@ from ._native import __version__, register_filter, unregister_filter
 from .base.counters import counters
 from .base.errors import (
     CacheWarning,
+    CalendarWarning,
     CancelledError,
     ConflictError,
     CorruptError,
+    DecodingWarning,
     Error,
     ErrorKind,
     IndexWarning,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from .sources.storage import StorageLayout, StorageWarning, storage_layout
     from .tables.histogram import Histogram
     from .tables.table import Split, Table
+    from .tables.times import elapsed
     from .tuning import tune
     from .values.arrays import Array
     from .values.batch_reader import BatchReader
@@ -111,6 +114,7 @@ _NAMES = {
     "sources.storage": "StorageLayout StorageWarning storage_layout",
     "tables.histogram": "Histogram",
     "tables.table": "Split Table",
+    "tables.times": "elapsed",
     "tuning": "tune",
     "values.arrays": "Array",
     "values.empty": "Empty",
@@ -157,12 +161,14 @@ __all__ = [
     "BatchReader",
     "Batches",
     "CacheWarning",
+    "CalendarWarning",
     "CancelledError",
     "Collector",
     "ConflictError",
     "CorruptError",
     "Dataset",
     "Datatype",
+    "DecodingWarning",
     "Empty",
     "Error",
     "ErrorKind",
@@ -215,6 +221,7 @@ __all__ = [
     "create_netcdf",
     "diff",
     "dtypes",
+    "elapsed",
     "fuse",
     "index",
     "indexes",

@@ -122,7 +122,7 @@ fn references(kind: ReferenceKind, bytes: &[u8], size: usize, heap: &HeapObjects
 /// numpy.
 fn enumeration(datatype: &Datatype, base: &Datatype, members: &[EnumMember], bytes: &[u8], size: usize) -> Result<ArrayRef> {
     if datatype.is_boolean() {
-        return Ok(Arc::new(bytes.iter().map(|b| Some(*b != 0)).collect::<BooleanArray>()));
+        return Ok(Arc::new(bytes.chunks_exact(size).map(|element| Some(element.iter().any(|byte| *byte != 0))).collect::<BooleanArray>()));
     }
     let (mut keys_of, mut names) = (HashMap::<i128, i32>::new(), Vec::<String>::new());
     for member in members {

@@ -5,7 +5,7 @@ use arrow_schema::DataType;
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Cancellation, Datatype, Error, Region, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::{File, PooledBuffer, read};
@@ -49,7 +49,7 @@ impl IndexedValues {
                 let place = member_place(&description, |(_, member)| member.name == name)?;
                 let (place, datatype) = place.ok_or_else(|| no_member(&description, name))?;
                 // As the layout `records` of a table shows it: attributes of the dataset say nothing of its members.
-                Self { dataset, column: Column::new(name, &datatype, &[], Decoding::Raw)?, member: Some(place) }
+                Self { dataset, column: Column::new(name, &datatype, &[], Conventions::Raw)?, member: Some(place) }
             }
         };
         supported_level(Level::Bitmaps, &values.column)?;

@@ -8,7 +8,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_schema::DataType;
 use hyperslab_array::{Axis, Cancellation, Dataspace, Datatype, Error, Result, Selection};
-use hyperslab_columns::{Column as Decoder, Decoding};
+use hyperslab_columns::{Column as Decoder, Conventions};
 use hyperslab_formats::{Attributes, Dataset};
 use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
@@ -204,7 +204,7 @@ fn codes_fit(file: &File, path: &str, counts: &[Option<u64>]) -> Result<Vec<bool
             let Some(count) = count.filter(|_| *fits) else { continue };
             let (offset, width) = (usize::try_from(member.offset).unwrap_or(size), usize::try_from(member.datatype.size()).unwrap_or(size));
             let codes: Vec<u8> = elements.bytes.chunks_exact(size).filter_map(|row| row.get(offset..offset.checked_add(width)?)).flatten().copied().collect();
-            let codes = Decoder::new(&member.name, &member.datatype, &[], Decoding::Raw)?.to_arrow(&codes, &elements.heap)?;
+            let codes = Decoder::new(&member.name, &member.datatype, &[], Conventions::Raw)?.to_arrow(&codes, &elements.heap)?;
             let codes = arrow_cast::cast(&codes, &DataType::Int64).map_err(|error| Error::internal(error.to_string()))?;
             // A code that is too large for the cast is null.
             let below = |code: Option<i64>| code.is_some_and(|code| u64::try_from(code).map_or(true, |code| code < count));

@@ -8,7 +8,7 @@ use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, StringArray};
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::Dataset;
 use hyperslab_reader::{File, Found};
 use hyperslab_scan::{ArrayPart, BlockGrid, BoxList, Omitted, PatchBoxes};
@@ -81,7 +81,7 @@ fn of_blocks(file: &File, path: &str, to: &DataType, budget: &mut Budget) -> Res
     budget.pay(count.saturating_mul(description.datatype.size().saturating_add(8)), path)?;
     let read = || {
         let elements = found.file.read(found.object, &Selection::all(&shape), &Cancellation::default())?;
-        Column::new("block", &elements.datatype, &[], Decoding::Raw)?.to_arrow(&elements.bytes, &elements.heap)
+        Column::new("block", &elements.datatype, &[], Conventions::Raw)?.to_arrow(&elements.bytes, &elements.heap)
     };
     let values = read().map_err(|error: Error| error.at_object(path))?;
     let fits = if *to == DataType::Int64 { values.data_type().is_integer() } else { values.data_type().is_floating() };

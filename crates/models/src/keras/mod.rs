@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::builder::{Int64Builder, ListBuilder};
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use hyperslab_array::{Error, Result};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::Dataset;
 use hyperslab_reader::File;
 use hyperslab_scan::{Literal, Omitted, SegmentDefinition, Values};
@@ -48,7 +48,7 @@ fn dtype(member: &Member, dataset: &Dataset) -> Result<String> {
     if let Some(named) = text_of(&*member.attributes()?, "dtype")? {
         return Ok(named);
     }
-    let column = Column::new(&member.name, &dataset.datatype, &[], Decoding::Raw);
+    let column = Column::new(&member.name, &dataset.datatype, &[], Conventions::Raw);
     Ok(column.map_or_else(|_| "unknown".to_owned(), |column| column.field().data_type().to_string().to_lowercase()))
 }
 

@@ -2,7 +2,7 @@
 
 use arrow_schema::DataType;
 use hyperslab_array::Result;
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_reader::File;
 use hyperslab_scan::{ArrayPart, Omitted, SegmentDefinition, Values};
 
@@ -21,7 +21,7 @@ pub(super) fn since(group: &Group, name: &str, attribute: &str) -> Result<Option
     let Some(unit) = text_of(&attributes, "units")? else { return Ok(Some(Err(format!("its {attribute} is {start:?}, but it has no units")))) };
     let units = format!("{unit} since {start}");
     let Some(dataset) = member.dataset() else { return Ok(None) };
-    let column = Column::with_assumed_units(name, &dataset.datatype, &[], Decoding::Attributes, &units);
+    let column = Column::with_assumed_units(name, &dataset.datatype, &[], Conventions::Attributes, &units);
     match column.is_ok_and(|column| matches!(column.field().data_type(), DataType::Timestamp(..))) {
         true => Ok(Some(Ok(units))),
         false => Ok(Some(Err(format!("{units:?} is not understood as times")))),

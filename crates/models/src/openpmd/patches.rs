@@ -5,7 +5,7 @@ use arrow_array::types::UInt64Type;
 use arrow_array::{Array, UInt64Array};
 use arrow_schema::DataType;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_reader::File;
 use hyperslab_scan::SegmentDefinition;
 
@@ -105,7 +105,7 @@ fn whole_numbers(file: &File, component: &Component, budget: &mut Budget) -> Res
     }
     let found = file.find(path)?;
     let elements = found.file.read(found.object, &Selection::all(&component.shape), &Cancellation::default()).map_err(|error| error.at_object(path))?;
-    let column = Column::new(path, &elements.datatype, &[], Decoding::Raw).and_then(|column| column.to_arrow(&elements.bytes, &elements.heap));
+    let column = Column::new(path, &elements.datatype, &[], Conventions::Raw).and_then(|column| column.to_arrow(&elements.bytes, &elements.heap));
     let column = column.map_err(|error| error.at_object(path))?;
     if !column.data_type().is_integer() {
         return Err(contradiction(file, path, format!("holds {}, not whole numbers", column.data_type())));

@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, StructArray};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, ErrorKind, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
@@ -149,7 +149,7 @@ fn column_keys(file: &File, dataset: ObjectId, column: &str, index: &SortedIndex
     let Datatype::Compound { size, members } = &table.datatype else { return Err(Error::internal("a table without columns")) };
     let members = members.iter().filter(|member| member.name == column).cloned().collect();
     let projected = Datatype::Compound { size: *size, members };
-    let record = Column::new("record", &projected, &[], Decoding::Raw)?;
+    let record = Column::new("record", &projected, &[], Conventions::Raw)?;
     let mut all = Vec::new();
     let mut start = rows.start;
     while start < rows.end {

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_array::{Array, ArrayRef, UInt64Array};
 use hyperslab_array::{Attribute, Axis, Cancellation, Datatype, Error, ErrorKind, FloatFormat, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Dataset, ObjectId};
 use hyperslab_predicate::KeyType;
 use hyperslab_reader::File;
@@ -398,7 +398,7 @@ fn key_type(datatype: &Datatype) -> Option<KeyType> {
 /// Elements of a dataset as they are stored.
 pub(super) fn values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &Cancellation) -> Result<ArrayRef> {
     let elements = file.read(dataset, selection, cancellation)?;
-    Column::new("values", &elements.datatype, &[], Decoding::Raw)?.to_arrow(&elements.bytes, &elements.heap)
+    Column::new("values", &elements.datatype, &[], Conventions::Raw)?.to_arrow(&elements.bytes, &elements.heap)
 }
 
 fn keys_of(file: &File, dataset: ObjectId, selection: &Selection, key_type: KeyType, cancellation: &Cancellation) -> Result<Vec<u64>> {

@@ -242,7 +242,7 @@ impl Topology {
             }
             let selection = Selection::new(vec![Axis::range(place, place + 1)], &[*length])?;
             let elements = found.file.read(found.object, &selection, &Cancellation::default()).map_err(|error| error.at_object(&path))?;
-            let values = hyperslab_columns::Column::new("offset", &elements.datatype, &[], hyperslab_columns::Decoding::Raw)?;
+            let values = hyperslab_columns::Column::new("offset", &elements.datatype, &[], hyperslab_columns::Conventions::Raw)?;
             let values = values.to_arrow(&elements.bytes, &elements.heap).map_err(|error| error.at_object(&path))?;
             let integers = arrow_cast::cast(&values, &DataType::Int64).map_err(|error| Error::internal(error.to_string()))?;
             let last = integers.as_primitive_opt::<Int64Type>().filter(|values| values.len() == 1 && values.null_count() == 0).map(|values| values.value(0));

@@ -10,6 +10,6 @@ pub(crate) mod picked;
 pub mod read;
 pub(crate) mod read_each;
 pub(crate) mod stored;
-pub(crate) mod unpacked;
+pub(crate) mod converted;
 pub(crate) mod value_bytes;
 pub mod virtual_dataset;

@@ -7,7 +7,7 @@ use arrow_array::types::{Float64Type, Int32Type};
 use arrow_array::{Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, StructArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Datatype, Error, ErrorKind, Member, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 
 use super::ragged_columns::Ragged;
 use super::window_columns::Window;
@@ -96,7 +96,7 @@ impl Window<'_> {
         let member = Member { datatype: elements.column.datatype().clone(), ..member.clone() };
         let projected = Datatype::Compound { size: *size, members: [member].into() };
         let (bytes, heap) = self.read_of(file, elements.dataset, selection, &projected)?;
-        let record = Column::new("record", &projected, &[], Decoding::Raw)?.to_arrow(&bytes, &heap).map_err(|error| elements.place(error))?;
+        let record = Column::new("record", &projected, &[], Conventions::Raw)?.to_arrow(&bytes, &heap).map_err(|error| elements.place(error))?;
         let record = record.as_any().downcast_ref::<StructArray>().and_then(|record| record.column_by_name(name));
         record.cloned().ok_or_else(|| Error::internal("a compound is not a struct"))
     }

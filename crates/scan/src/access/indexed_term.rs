@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::Schema;
 use hyperslab_array::{Cancellation, Datatype, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::FilterDescription;
 use hyperslab_predicate::{Condition, Predicate};
 
@@ -170,7 +170,7 @@ fn member_of(segment: &Segment, name: &str) -> Option<SegmentColumn> {
     let Source::Variable { dataset, column, per_row: None } = &head.source else { return None };
     let Datatype::Compound { members, .. } = column.datatype() else { return None };
     let (number, member) = members.iter().enumerate().find(|(_, member)| member.name == tail)?;
-    let column = Column::new(name, &member.datatype, &[], Decoding::Raw).ok()?;
+    let column = Column::new(name, &member.datatype, &[], Conventions::Raw).ok()?;
     Some(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: *dataset, member: number, column: Arc::new(column) } })
 }
 

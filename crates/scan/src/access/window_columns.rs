@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int64Array, RecordBatch, RecordBatchOptions, StructArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, HeapObjects, Member, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::{File, PooledBuffer, SCAN_CACHE_BYTES, read};
 
@@ -161,7 +161,7 @@ impl<'a> Window<'a> {
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
-            let array = Column::new("record", &projected, &[], Decoding::Raw)?.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(dataset, e))?;
+            let array = Column::new("record", &projected, &[], Conventions::Raw)?.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(dataset, e))?;
             let array = array.as_any().downcast_ref::<StructArray>();
             let array = array.ok_or_else(|| Error::internal("a compound is not a struct"))?;
             records.insert(dataset, array.clone());

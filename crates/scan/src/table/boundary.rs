@@ -23,8 +23,12 @@ type Owners = HashMap<String, Vec<ObjectId>>;
 #[derive(Default)]
 struct KnownOwners(ForkMutex<HashMap<ObjectId, Arc<Owners>>>);
 
-/// The attributes of a variable, including inherited ones.
-pub(crate) fn attributes(file: &File, id: ObjectId, dataset: &Dataset, own: &Arc<Attributes>) -> Result<Arc<Attributes>> {
+/// The attributes of a variable, including those that it inherits from the coordinate whose cells it bounds.
+///
+/// # Errors
+///
+/// Those of reading the group that the variable is in.
+pub fn attributes(file: &File, id: ObjectId, dataset: &Dataset, own: &Arc<Attributes>) -> Result<Arc<Attributes>> {
     let has = |name: &str| own.get(name).is_some();
     if has("units") && has("calendar") {
         return Ok(own.clone());

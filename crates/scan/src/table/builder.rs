@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
@@ -160,7 +160,7 @@ impl Builder<'_> {
             columns = self.dimension_columns(table, shape.len(), &taken)?;
         }
         for (index, member) in members.iter().enumerate() {
-            let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Decoding::Raw)?;
+            let column = Column::new(&member.name, &self.shown(&member.datatype), &[], Conventions::Raw)?;
             columns
                 .push(SegmentColumn { field: column.field().clone(), source: Source::Member { dataset: table.id, member: index, column: Arc::new(column) } });
         }
@@ -200,7 +200,7 @@ impl Builder<'_> {
         }
     }
 
-    fn decoding(&self) -> Decoding {
+    fn decoding(&self) -> Conventions {
         decoding(&self.found.file, self.decode)
     }
 

@@ -1,7 +1,7 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
 use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding, TimeEncoding};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn member_column(name: &str, dataset: &Dataset, member: &str, timevals: bool, de
     let datatype = members.get(index).map(|member| &member.datatype).ok_or_else(|| Error::internal("no such member"))?;
     let shown = if decode { datatype.clone() } else { datatype.with_references_as_bytes() };
     let shown = if timevals { shown.with_times(TimeEncoding::SecondsAndMicroseconds) } else { shown };
-    Column::new(name, &shown, &[], Decoding::Raw)
+    Column::new(name, &shown, &[], Conventions::Raw)
 }
 
 /// The column of an array of single characters whose last dimension is the length of texts; `None` for other arrays.
@@ -67,7 +67,7 @@ fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
     // Programs pad with zeros, Fortran with spaces.
     let text = Datatype::FixedString { size: *length, padding: StringPadding::SpacePadded, character_set: *character_set };
     let metadata = array.column.field().metadata().clone();
-    let column = Column::new(name, &text, &[], Decoding::Raw)?;
+    let column = Column::new(name, &text, &[], Conventions::Raw)?;
     Ok(Some(column.with_metadata(metadata)))
 }
 

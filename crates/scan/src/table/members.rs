@@ -268,6 +268,16 @@ fn row_ndim(file: &File, id: ObjectId, dataset: &Dataset, dimensions: &[Dimensio
     Ok(last)
 }
 
+/// Whether the last dimension of a dataset is the length of its texts, as tables and decoded arrays have them.
+///
+/// # Errors
+///
+/// Those of reading the group that the dataset is in.
+pub fn is_character_array(file: &File, id: ObjectId) -> Result<bool> {
+    let dataset = file.dataset(id)?;
+    Ok(row_ndim(file, id, &dataset, &file.dimensions(id)?, true)? < dataset.dataspace.ndim())
+}
+
 /// Fails if a dataset has no values, or values that cannot be a column.
 fn check(dataset: &Dataset) -> Result<()> {
     if let Some(refusal) = &dataset.refusal {

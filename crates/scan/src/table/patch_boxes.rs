@@ -2,7 +2,7 @@
 
 use arrow_array::{Array, StructArray};
 use hyperslab_array::{Axis, Cancellation, Datatype, Error, ErrorKind, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 
@@ -104,7 +104,7 @@ impl PatchBoxes {
             return Err(Error::limit_exceeded(format!("{count} boxes exceed the limit metadata_bytes")));
         }
         let elements = file.read(dataset, &Selection::all(&[*count]), cancellation)?;
-        let record = Column::new("box", &elements.datatype, &[], Decoding::Raw)?.to_arrow(&elements.bytes, &elements.heap)?;
+        let record = Column::new("box", &elements.datatype, &[], Conventions::Raw)?.to_arrow(&elements.bytes, &elements.heap)?;
         let record = record.as_any().downcast_ref::<StructArray>().ok_or_else(|| Error::internal("a compound is not a struct"))?;
         let mut boxes = vec![PatchBox { low: [0; MAX_DIMENSIONS], high: [0; MAX_DIMENSIONS] }; record.len()];
         for (axis, direction) in DIRECTIONS.into_iter().enumerate().take(dimensions) {

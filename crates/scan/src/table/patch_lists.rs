@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use arrow_schema::DataType;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::ObjectId;
 use hyperslab_reader::File;
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,7 @@ fn values(file: &File, dataset: ObjectId, selection: &Selection, cancellation: &
         return Err(refusal.clone());
     }
     let elements = file.read(dataset, selection, cancellation)?;
-    Column::new("box", &elements.datatype, &[], Decoding::Raw)?.to_arrow(&elements.bytes, &elements.heap)
+    Column::new("box", &elements.datatype, &[], Conventions::Raw)?.to_arrow(&elements.bytes, &elements.heap)
 }
 
 impl PatchBoxes {

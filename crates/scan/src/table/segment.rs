@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
 use hyperslab_array::{Axis, Cancellation, Result, Selection};
-use hyperslab_columns::{Column, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Dataset, ObjectId};
 use hyperslab_predicate::Predicate;
 use hyperslab_reader::File;
@@ -225,11 +225,11 @@ pub(crate) fn free_name(name: &str, suffix: &str, taken: &BTreeSet<String>) -> S
 }
 
 /// The conventions by which a file's values are decoded; none unless `decode` is set.
-pub fn decoding(file: &File, decode: bool) -> Decoding {
+pub fn decoding(file: &File, decode: bool) -> Conventions {
     match (decode, file.format().is_netcdf()) {
-        (false, _) => Decoding::Raw,
-        (true, false) => Decoding::Attributes,
-        (true, true) => Decoding::Netcdf,
+        (false, _) => Conventions::Raw,
+        (true, false) => Conventions::Attributes,
+        (true, true) => Conventions::Netcdf,
     }
 }
 

@@ -83,9 +83,8 @@ class WrittenReader:
         """No key is read into memory of others."""
         return False
 
-    def get_unpacked(self, *arguments: object) -> bool:
-        """No key is unpacked while it is read."""
-        return False
+    def get_decoded(self, *arguments: object) -> None:
+        """No key is decoded while it is read."""
 
     def get_bytes(self, key: Key) -> tuple[AnyArray, tuple[int, ...], _native.Heap]:
         """The bytes of the selected elements, their shape, and what they point at."""

@@ -226,6 +226,14 @@ class OmittedColumnsWarning(UserWarning):
     """Some members of a group are not columns of its table."""
 
 
+class DecodingWarning(UserWarning):
+    """An attribute states what is not understood, so that values stay as they are stored."""
+
+
+class CalendarWarning(DecodingWarning):
+    """Dates are those of a calendar in which other days exist than in that of the computer: differences between them are not durations."""
+
+
 _CLASSES: dict[str, type[Error]] = {known.kind.value: known for known in Error.__subclasses__()}
 
 

@@ -16,6 +16,7 @@ from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededErro
 from ..base.type_aliases import Float64Array, Json, JsonObject
 from ..models.anndata import AnnData
 from ..objects.dataset import Dataset
+from ..objects.decoded_view import DecodedView
 from ..objects.group import Group
 from ..tables.table import Table
 from .arrow import as_numpy, record_batch
@@ -40,7 +41,7 @@ MAX_THREADS = 4
 ORDERS = ("sequential", "exact", "block")
 
 #: What `batches` takes: datasets, groups with sparse matrices and tables, lists of these, and dictionaries of these.
-HasRows: TypeAlias = "Dataset | Group | AnnData | Table | Sequence[HasRows] | Mapping[str, HasRows]"
+HasRows: TypeAlias = "Dataset | DecodedView | Group | AnnData | Table | Sequence[HasRows] | Mapping[str, HasRows]"
 #: A function of a batch and a random generator.
 Transform = Callable[[Batch, np.random.Generator], Batch]
 
@@ -373,7 +374,7 @@ def batches(
 
 def _source(source: Any, name: str | None, sparse: str) -> Source:
     """What reads the rows of a source that is called `name`, or by its own name."""
-    if isinstance(source, Dataset):
+    if isinstance(source, (Dataset, DecodedView)):
         return DatasetSource(name or source.name.rpartition("/")[2], source)
     if isinstance(source, AnnData):
         return _source(source.file["X"], name or "X", sparse)

@@ -12,6 +12,7 @@ import numpy as np
 from ..base.errors import ConflictError, InvalidInputError
 from ..base.type_aliases import AnyArray, Int64Array
 from ..objects.dataset import Dataset
+from ..objects.decoded_view import DecodedView
 from .values import Values, joined_batches
 
 #: Blocks are whole chunks of at least this many bytes, so that a block is worth a read.
@@ -99,16 +100,17 @@ class DatasetSource:
 
     no_exact: str | None = None
 
-    def __init__(self, name: str, dataset: Dataset) -> None:
+    def __init__(self, name: str, dataset: Dataset | DecodedView) -> None:
         if not dataset.shape:
             raise InvalidInputError(f"'{dataset.name}' has no dimension, so it has no rows", dataset.file.filename, dataset.name)
         self._name, self._dataset = name, dataset
-        self._stamps = stamps_of(dataset)
+        stored = dataset.dataset if isinstance(dataset, DecodedView) else dataset
+        self._stamps = stamps_of(stored)
         self.rows = dataset.shape[0]
         inner = int(np.prod(dataset.shape[1:], dtype=object))
         self.row_bytes = float(inner * dataset.dtype.itemsize) if not dataset.dtype.hasobject else self._measured()
         chunk = dataset.chunks
-        self.chunk_bytes = int(np.prod(chunk, dtype=object)) * dataset.dtype.itemsize if chunk and dataset.filters else 0
+        self.chunk_bytes = int(np.prod(chunk, dtype=object)) * stored.dtype.itemsize if chunk and stored.filters else 0
         slab = chunk[0] if chunk else 1
         self.chunk_rows = float(slab if self.chunk_bytes else 1)
         block_rows = slab * math.ceil(MIN_BLOCK_BYTES / max(slab * self.row_bytes, 1))

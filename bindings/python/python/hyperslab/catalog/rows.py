@@ -32,7 +32,6 @@ RANGE = pa.struct(
     ]
 )
 #: Attributes that say which values mean nothing.
-MASKS = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
 #: The extremes of an array if they are not known.
 UNKNOWN: dict[str, object] = {"least": None, "most": None, "known_by": None}
 #: Integers beyond this are not exact as floats.
@@ -83,7 +82,7 @@ def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, o
                 begin, end = (found.begin, found.end) if begin is None else (begin, end)
         attributes = set(file.attribute_names(number))
         datatype = about["datatype"]
-        units = _text(file, number, "units", attributes)
+        units, decoding = _text(file, number, "units", attributes), _decoding(file, number)
         yield {
             "path": path,
             "file_bytes": stamp.file_bytes,
@@ -99,16 +98,16 @@ def rows_of(file: _native.File, path: str, stamp: Stamp) -> Iterator[dict[str, o
             "units": units,
             "standard_name": _text(file, number, "standard_name", attributes),
             # Tables show times, whose bounds are elsewhere.
-            **(_extremes(file, number, coordinates.get(number), attributes) if " since " not in (units or "") else UNKNOWN),
+            **(_extremes(file, number, coordinates.get(number), attributes, decoding) if decoding is None or decoding.time is None else UNKNOWN),
             "ranges": ranges,
             "first_time": begin,
             "last_time": end,
         }
 
 
-def _extremes(file: _native.File, number: int, read: Coordinates | None, attributes: set[str]) -> dict[str, object]:
+def _extremes(file: _native.File, number: int, read: Coordinates | None, attributes: set[str], decoding: _native.Decoding | None) -> dict[str, object]:
     """The least and the greatest value of a dataset as tables show them, if they are known without reading it, and from what."""
-    is_shown = read is not None and read.as_stored and not attributes & MASKS
+    is_shown = read is not None and read.as_stored and (decoding is None or not decoding.changes_columns)
     found = (read.least, read.most, "values") if read is not None and is_shown else None
     found = found or _of_index(file, number)
     if found is None and "actual_range" in attributes:
@@ -186,13 +185,21 @@ def _range(file: _native.File, number: int) -> Coordinates | None:
         if not len(known):
             return None
         begin, end = _times(dataset)
-        units = dataset.attrs.get("units")
+        decoding = file.decoding(number)
     except Error:
         return None
     least, most = float(known.min()), float(known.max())
     is_exact = len(known) == len(values) and (dataset.dtype.kind == "f" or max(-least, most) < MAX_EXACT)
-    is_decoded = any(name in dataset.attrs for name in ("scale_factor", "add_offset", "_Unsigned")) or "since" in str(units)
+    is_decoded = decoding is not None and (decoding.is_packed or decoding.kind != "number")
     return Coordinates(len(values), least, most, is_exact and not is_decoded, begin, end)
+
+
+def _decoding(file: _native.File, number: int) -> _native.Decoding | None:
+    """What the numbers of a dataset mean; `None` if attributes that say so cannot be read."""
+    try:
+        return file.decoding(number)
+    except Error:
+        return None
 
 
 def _times(dataset: Dataset) -> tuple[datetime.datetime | None, datetime.datetime | None]:

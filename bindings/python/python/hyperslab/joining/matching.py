@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import ConflictError, Error, InvalidInputError, UnsupportedError
 from ..base.type_aliases import Elements
 from ..files.file import File
@@ -23,10 +24,12 @@ from ..objects.node import Node
 from . import references
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .how import How
-from .times import counts_from, is_recountable, recounted, starts_at
+from .times import are_recountable, recounted, times_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
-_DECODING = ("_FillValue", "missing_value", "scale_factor", "add_offset", "_Unsigned", "units", "calendar", "dtype")
+_DECODING = tuple(_native.DECODING_ATTRIBUTES)
+#: Those of them that xarray decodes by: it keeps values that are out of range.
+_DECODING_IN_XARRAY = tuple(name for name in _DECODING if not name.startswith("valid_"))
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
@@ -155,7 +158,7 @@ class Joined:
         self._placeholders = {path for path, found in self.objects.items() if isinstance(found, Dataset) and is_placeholder(found)}
         for path, found in self.objects.items():
             names = set(found.attrs)
-            self.attributes[path] = names.intersection(_DECODING) if self.how.as_xarray else names.difference(HIDDEN)
+            self.attributes[path] = names.intersection(_DECODING_IN_XARRAY) if self.how.as_xarray else names.difference(HIDDEN)
 
     def _all_of(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
         found: list[tuple[str, Node]] = []
@@ -306,7 +309,7 @@ class Joined:
             raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs.file.filename, path)
 
     def _same(self, path: str, mine: Dataset, theirs: Dataset) -> bool:
-        if self.how.as_xarray and "since" in counts_from(mine)[0] and counts_from(mine) != counts_from(theirs):
+        if self.how.as_xarray and times_of(mine) is not None and times_of(mine) != times_of(theirs):
             return _same_values(mine.decoded[...], theirs.decoded[...])
         if path not in self._values:
             self._values[path] = mine[()]
@@ -318,12 +321,13 @@ class Joined:
         if mine is theirs:
             return
         series, names = self.series.get(path), list(theirs.attrs)
-        for name in sorted(self.attributes[path].union(name for name in _DECODING if name in names)):
+        deciding = _DECODING_IN_XARRAY if self.how.as_xarray else _DECODING
+        for name in sorted(self.attributes[path].union(name for name in deciding if name in names)):
             if name in self.attributes[path] and _same_attribute(mine, theirs, name):
                 continue
             if self._may_differ(series, mine, theirs, name):
-                self.recounted.update([path] if series is not None and "since" in text_of(mine, "units") else [])
-            elif not isinstance(mine, Dataset) or name not in _DECODING:
+                self.recounted.update([path] if series is not None and isinstance(mine, Dataset) and times_of(mine) is not None else [])
+            elif not isinstance(mine, Dataset) or name not in deciding:
                 yield name
             elif series is not None or self.how.compares:
                 raise ConflictError(f"{path} has another attribute {name} than in {first}", theirs.file.filename, path)
@@ -335,20 +339,25 @@ class Joined:
             if file is self.first or not isinstance(mine, Dataset) or "units" in mine.attrs or coordinate_of(mine) is None:
                 continue
             theirs = _member(file, path)
-            if not isinstance(theirs, Dataset) or counts_from(mine) == counts_from(theirs):
+            if not isinstance(theirs, Dataset) or _counts_from(mine) == _counts_from(theirs):
                 continue
-            if not self.how.as_xarray and (series.axis != 0 or not _counts_otherwise(mine, theirs)):
-                raise ConflictError(f"{path} is counted in {counts_from(theirs)[0]!r}, in {first} in {counts_from(mine)[0]!r}", file.filename, path)
+            if not self.how.as_xarray and (series.axis != 0 or not are_recountable(mine, theirs)):
+                raise ConflictError(f"{path} is counted in {_counts_from(theirs)[0]!r}, in {first} in {_counts_from(mine)[0]!r}", file.filename, path)
             self.recounted.add(path)
 
     def _may_differ(self, series: Series | None, mine: Node, theirs: Node, name: str) -> bool:
         """Whether an attribute may differ: of times that are counted from the first file's date, or that xarray decodes file by file. Those of
         times that do not go on may differ, too, for xarray: their dates are compared."""
         if self.how.as_xarray:
-            one, other = (text_of(node, "units") for node in (mine, theirs))
-            return name in OF_TIMES and (("since" in one and "since" in other) or (name == "units" and _plain_units(one) == _plain_units(other)))
+            if not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
+                return False
+            one, other = times_of(mine), times_of(theirs)
+            # Dates of two calendars have no order.
+            are_dates = one is not None and other is not None and one.calendar == other.calendar
+            are_same = name == "units" and _plain_units(text_of(mine, name)) == _plain_units(text_of(theirs, name))
+            return name in OF_TIMES and (are_dates or are_same)
         is_along = name == "units" and series is not None and series.axis == 0
-        return is_along and isinstance(mine, Dataset) and isinstance(theirs, Dataset) and _counts_otherwise(mine, theirs)
+        return is_along and isinstance(mine, Dataset) and isinstance(theirs, Dataset) and are_recountable(mine, theirs)
 
     def _check_order(self, file: File, coordinate: Dataset) -> None:
         """The coordinate increases, or decreases, from the first file to the last."""
@@ -358,7 +367,7 @@ class Joined:
             return
         values = coordinate[()]
         if self.scale in self.recounted:
-            if not _counts_otherwise(mine, coordinate):
+            if not are_recountable(mine, coordinate):
                 return
             values = recounted(coordinate, mine, is_exact=not self.how.as_xarray)
         if not len(values):
@@ -388,10 +397,9 @@ def _is_same_type(mine: Dataset, theirs: Dataset, in_any_order: bool) -> bool:
     return bool(one == other or (in_any_order and one.differences(other) == ["order"]))
 
 
-def _counts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
-    """Whether both are times, in the same calendar, which may count from different dates."""
-    one, other = (counts_from(dataset)[1].lower() or "standard" for dataset in (mine, theirs))
-    return one == other and is_recountable(mine) and is_recountable(theirs)
+def _counts_from(dataset: Dataset) -> tuple[str, str]:
+    """The units and the calendar of a dataset, own or those of the coordinate whose cells it bounds."""
+    return text_of(dataset, "units"), text_of(dataset, "calendar")
 
 
 def _plain_units(units: str) -> str:
@@ -405,7 +413,7 @@ def _plain_units(units: str) -> str:
 
 def _starts_otherwise(mine: Dataset, theirs: Dataset) -> bool:
     """Whether both are times that count from different dates: equal counts are different times then."""
-    return _counts_otherwise(mine, theirs) and starts_at(mine) != starts_at(theirs)
+    return are_recountable(mine, theirs) and times_of(mine) != times_of(theirs)
 
 
 def _same_values(mine: Elements, theirs: Elements) -> bool:

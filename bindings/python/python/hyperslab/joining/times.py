@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import ConflictError
 from ..base.type_aliases import AnyArray
-from ..netcdf.times import is_converted, nanoseconds_of
 from ..objects.dataset import Dataset
+from ..objects.decoding import decoding_of
 from ..objects.inherited import text_of
 
 
-def is_recountable(dataset: Dataset) -> bool:
-    """Whether the values are counts since a date in a calendar of real days, and can be counted from another."""
-    units, calendar = text_of(dataset, "units"), text_of(dataset, "calendar") or "standard"
-    return dataset.dtype.kind in "iuf" and is_converted(units, calendar.lower())
+def times_of(dataset: Dataset) -> _native.TimeUnits | None:
+    """The units of the dates that the values count, own or those of the coordinate whose cells they bound; `None` of other values."""
+    decoding = decoding_of(dataset) if dataset.dtype.kind in "iuf" else None
+    return None if decoding is None else decoding.time
 
 
-def counts_from(dataset: Dataset) -> tuple[str, str]:
-    """The units and the calendar of a dataset, own or those of the coordinate whose cells it bounds."""
-    return text_of(dataset, "units"), text_of(dataset, "calendar")
-
-
-def starts_at(dataset: Dataset) -> tuple[int, int]:
-    """Nanoseconds of one count of a recountable dataset, and of the date that it counts from since 1970."""
-    return nanoseconds_of(text_of(dataset, "units"))
+def are_recountable(mine: Dataset, theirs: Dataset) -> bool:
+    """Whether both are dates of one calendar, stored as they are counted, so that one can be counted as the other."""
+    both = [decoding_of(dataset) if dataset.dtype.kind in "iuf" else None for dataset in (mine, theirs)]
+    times = [None if decoding is None or decoding.is_packed else decoding.time for decoding in both]
+    one, other = times
+    return one is not None and other is not None and one.calendar == other.calendar
 
 
 def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArray:
@@ -33,24 +32,33 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
     Raises:
         ConflictError: They are integers that the other units cannot represent.
     """
-    values, units, target = dataset[()], text_of(dataset, "units"), text_of(like, "units")
-    if units == target:
-        return np.asarray(values)
-    step, start = nanoseconds_of(units)
-    other_step, other_start = nanoseconds_of(target)
-    missing = np.zeros(values.shape, bool)
-    for key in ("_FillValue", "missing_value"):
-        if key in dataset.attrs:
-            missing |= np.isin(values, np.asarray(dataset.attrs[key]))
+    values, decoding, target = np.asarray(dataset[()]), decoding_of(dataset), times_of(like)
+    assert decoding is not None and decoding.time is not None and target is not None  # both are recountable
+    if decoding.time == target:
+        return values
+    is_missing = np.isin(values, decoding.missing)
     if values.dtype.kind == "f" or not is_exact:
-        found = values.astype("f8") * (step / other_step) + (start - other_start) / other_step
-        return np.asarray(np.where(missing, values, found), values.dtype if is_exact else "f8")
-    counts = [int(value) * step + start - other_start for value in values.ravel().tolist()]
-    are_missing = missing.ravel().tolist()
-    if any(count % other_step for count, is_missing in zip(counts, are_missing, strict=True) if not is_missing):
-        raise ConflictError(f"times in {units!r} are not whole numbers in {target!r}, which the first file has", dataset.file.filename, dataset.name)
-    kept = [old if is_missing else count // other_step for old, count, is_missing in zip(values.ravel().tolist(), counts, are_missing, strict=True)]
+        is_missing |= ~np.isfinite(values) if values.dtype.kind == "f" else False
+        found = _as_floats(np.where(is_missing, 0, values), decoding.time, target)
+        return np.asarray(np.where(is_missing, values, found), values.dtype if is_exact else "f8")
+    units, wanted = text_of(dataset, "units"), text_of(like, "units")
+    counts = decoding.time.recounted(values[~is_missing].tolist(), target)
+    if any(count is None for count in counts):
+        raise ConflictError(f"times in {units!r} are not whole numbers in {wanted!r}, which the first file has", dataset.file.filename, dataset.name)
     bounds = np.iinfo(values.dtype)
-    if any(not bounds.min <= count <= bounds.max for count in kept):
-        raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {target!r}, which the first file has", dataset.file.filename, dataset.name)
-    return np.asarray(np.array(kept, values.dtype).reshape(values.shape))
+    if any(count is None or not bounds.min <= count <= bounds.max for count in counts):
+        raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {wanted!r}, which the first file has", dataset.file.filename, dataset.name)
+    found = values.astype(values.dtype.newbyteorder("="), copy=True)
+    found[~is_missing] = counts
+    return found
+
+
+def _as_floats(values: AnyArray, units: _native.TimeUnits, target: _native.TimeUnits) -> AnyArray:
+    """Counts in other units, by whole nanoseconds: sums of large floats would lose digits."""
+    shift = units.reference - target.reference
+    whole = np.floor(values) if values.dtype.kind == "f" else values
+    fits = (max(abs(int(whole.min())), abs(int(whole.max()))) + 1) * units.step + abs(shift) < 2**62 if whole.size else True
+    parts = whole.astype("i8") if fits else np.array([int(one) for one in whole.ravel().tolist()], object).reshape(whole.shape)
+    nanoseconds = parts * units.step + np.rint((values - whole).astype("f8") * units.step).astype("i8") + shift
+    counts = nanoseconds // target.step
+    return np.asarray(counts.astype("f8") + (nanoseconds - counts * target.step).astype("f8") / target.step)

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
 from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, DtypeLike, Elements
 
 #: Nanoseconds of each unit.
 _STEPS = {"days": 86_400 * 10**9, "hours": 3600 * 10**9, "minutes": 60 * 10**9, "seconds": 10**9, "milliseconds": 10**6, "microseconds": 1000, "nanoseconds": 1}
 _OF_NUMPY = {"D": "days", "h": "hours", "m": "minutes", "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}
-_SHORT = {
-    "day": "days",
-    "d": "days",
-    "hour": "hours",
-    "hr": "hours",
-    "hrs": "hours",
-    "h": "hours",
-    "minute": "minutes",
-    "min": "minutes",
-    "mins": "minutes",
-    "second": "seconds",
-    "sec": "seconds",
-    "secs": "seconds",
-    "s": "seconds",
-    "millisecond": "milliseconds",
-    "msec": "milliseconds",
-    "msecs": "milliseconds",
-    "ms": "milliseconds",
-    "microsecond": "microseconds",
-    "microsec": "microseconds",
-    "microsecs": "microseconds",
-    "nanosecond": "nanoseconds",
-}
 _EPOCH = "1970-01-01 00:00:00"
-_REFERENCE = re.compile(r"(-?\d{1,6})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,9}))?)?)?\s*(?:Z|UTC|([+-]\d{1,2})(?::?(\d{2}))?)?")
 #: Calendars in which numpy's dates are what they say, some only since the reform of 1582.
 _GREGORIAN = ("standard", "gregorian", "proleptic_gregorian")
 _REFORM = int(np.datetime64("1582-10-15", "D").astype("i8")) * _STEPS["days"]
@@ -97,40 +73,12 @@ def _of_numpy(values: object) -> AnyArray:
     return given
 
 
-def _nanoseconds(text: str, units: str) -> int:
-    """Nanoseconds from 1970 to a reference date."""
-    found = _REFERENCE.fullmatch(text.strip())
-    if found is None:
-        raise InvalidInputError(f'units={units!r}: give them as "days since 2000-01-01 00:00:00"')
-    year, month, day, hour, minute, second, fraction, zone, zone_minute = found.groups()
+def _parsed(units: str, calendar: str | None) -> _native.TimeUnits | None:
+    """Units of dates; `None` of other units."""
     try:
-        days = int(
-            (
-                np.datetime64(f"{int(year):05d}-{int(month):02d}-{int(day):02d}" if int(year) < 0 else f"{int(year):04d}-{int(month):02d}-{int(day):02d}", "D")
-            ).astype("i8")
-        )
-    except ValueError:
-        raise InvalidInputError(f"units={units!r}: there is no such date") from None
-    offset = 0 if zone is None else (abs(int(zone)) * 60 + int(zone_minute or 0)) * (-1 if zone.startswith("-") else 1)
-    seconds = days * 86_400 + int(hour or 0) * 3600 + (int(minute or 0) - offset) * 60 + int(second or 0)
-    return seconds * 10**9 + int((fraction or "0").ljust(9, "0"))
-
-
-def nanoseconds_of(units: str) -> tuple[int, int]:
-    """Of units such as `days since 2000-01-01`: the nanoseconds of a count, and those from 1970 to the date."""
-    word, _, reference = units.partition(" since ")
-    return _STEPS[_SHORT.get(word.strip().lower(), word.strip().lower())], _nanoseconds(reference, units)
-
-
-def is_converted(units: str, calendar: str) -> bool:
-    """Whether counts since a date can be counted from another date: the units have a fixed length, and between dates are real days."""
-    if calendar not in _GREGORIAN:
-        return False
-    try:
-        _, reference = nanoseconds_of(units)
-    except (KeyError, InvalidInputError):
-        return False
-    return calendar == "proleptic_gregorian" or reference >= _REFORM
+        return _native.TimeUnits.parse(units, calendar)
+    except ValueError as error:
+        raise InvalidInputError(f'units={units!r}: {error}; give them as "days since 2000-01-01 00:00:00"') from None
 
 
 class TimeEncoding:
@@ -138,12 +86,13 @@ class TimeEncoding:
 
     def __init__(self, units: str, calendar: str | None, dtype: AnyDtype, fill: Elements) -> None:
         self.units, self.calendar, self.dtype, self.fill = units, calendar, dtype, fill
-        word, since, reference = units.partition(" since ")
-        self.step = _SHORT.get(word.strip().lower(), word.strip().lower())
-        self.is_date = bool(since)
-        if self.step not in _STEPS and not (self.is_date and calendar not in _GREGORIAN):
+        dates = _parsed(units, calendar)
+        self.is_date = dates is not None
+        step = _STEPS.get(units.strip().lower()) if dates is None else dates.step
+        if step is None:
             raise InvalidInputError(f"unknown units {units!r}; expected {', '.join(_STEPS)}, for dates with since and a date")
-        self._reference = _nanoseconds(reference, units) if self.is_date and calendar in _GREGORIAN else 0
+        self._step, self._reference = step, 0 if dates is None else dates.reference
+        self._epoch = None if dates is None else dates.epoch
 
     @property
     def attributes(self) -> dict[str, str]:
@@ -170,7 +119,7 @@ class TimeEncoding:
             return np.asarray(out.astype(self.dtype)), bool(missing.any())
         if (rest != 0)[~missing].any():
             worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
-            raise InvalidInputError(f'{what}: {worst} is not a whole number of {self.step}: give finer units, or dtype="f8"')
+            raise InvalidInputError(f'{what}: {worst} is not a whole number in {self.units!r}: give finer units, or dtype="f8"')
         info = np.iinfo(self.dtype)
         kept = whole[~missing]
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
@@ -183,8 +132,8 @@ class TimeEncoding:
 
     def _ratio(self, times: AnyArray, missing: AnyArray, step: int) -> tuple[AnyArray, int]:
         """Counts as fractions: numerators, and the denominator of all. Python's integers if 64 bits do not hold them."""
-        divisor = math.gcd(step, _STEPS[self.step], self._reference)
-        factor, bottom, shift = step // divisor, _STEPS[self.step] // divisor, self._reference // divisor
+        divisor = math.gcd(step, self._step, self._reference)
+        factor, bottom, shift = step // divisor, self._step // divisor, self._reference // divisor
         given = np.where(missing, 0, times.astype("i8"))
         largest = max(abs(int(given.min())), abs(int(given.max()))) if given.size else 0
         if largest * factor + abs(shift) > _INT.max:
@@ -206,11 +155,14 @@ class TimeEncoding:
 
         given = np.asarray(values, dtype=object)
         missing = np.array([value is None for value in given.reshape(-1)], dtype=bool).reshape(given.shape)
-        found = np.asarray(cftime.date2num(given[~missing], self.units, self.calendar))
-        if found.dtype.kind != "i" and self.dtype.kind == "i":
-            raise InvalidInputError(f'{what}: dates that are not whole numbers of {self.step}: give finer units, or dtype="f8"')
+        microseconds = np.asarray(cftime.date2num(given[~missing], f"microseconds since {self._epoch}", self.calendar)).astype(object)
+        tops = microseconds * 1000 - self._reference
+        whole = tops // self._step
+        rest = tops - whole * self._step
+        if self.dtype.kind == "i" and rest.any():
+            raise InvalidInputError(f'{what}: dates that are not whole numbers in {self.units!r}: give finer units, or dtype="f8"')
         out = np.full(given.shape, self.fill, dtype=self.dtype)
-        out[~missing] = found
+        out[~missing] = whole if self.dtype.kind == "i" else whole + rest / self._step
         return out, bool(missing.any())
 
 
@@ -218,9 +170,11 @@ def of_units(units: AttributeValue, calendar: AttributeValue) -> tuple[str, str]
     """Units and calendar of a variable of numbers, if these are CF's of dates."""
     if not isinstance(units, str) or not isinstance(calendar or "", str):
         return None
-    word, since, reference = units.partition(" since ")
-    is_known = _SHORT.get(word.strip().lower(), word.strip().lower()) in _STEPS and _REFERENCE.fullmatch(reference.strip()) is not None
-    return (units, (calendar or "standard").lower()) if since and is_known else None
+    try:
+        dates = _native.TimeUnits.parse(units, calendar)
+    except ValueError:
+        return None
+    return None if dates is None else (units, (calendar or "standard").lower())
 
 
 def chosen(values: object, dtype: DtypeLike | None, units: str | None, calendar: str | None, growing: bool, fill: Elements) -> TimeEncoding:

@@ -10,7 +10,8 @@ from .. import _native
 from ..base.errors import Error
 from ..values.batch_reader import BatchReader
 from .attributes import shown
-from .plot_cells import Array, Dataset
+from .decoding import decoding_of
+from .plot_cells import Array, Dataset, decoded
 
 #: Maximum length of a cell, as a multiple of the distance between the coordinates around it.
 MAX_GAPS = 2.0
@@ -68,6 +69,12 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     if scale is None or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
         return unknown
     try:
+        if (calendar := _own_calendar(scale)) is not None:
+            # Its dates would be drawn with days that the calendar lacks: counts have none.
+            values = decoded(scale, (slice(None),))
+            is_usable = np.isfinite(values).all() and (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1]))
+            own = f"{label_of(scale, label).removesuffix(']')}, {calendar}]"
+            return Coordinate(own, values[middle], True, _bounds(scale, extent, step)) if is_usable else unknown
         plan = _native.Plan([scale._file], scale.name)
         # The last column: in front of it is an index, unless the scale is a coordinate of itself.
         column = BatchReader(plan.read()).read_all().columns[-1]
@@ -84,6 +91,13 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         is_drawable = ends[0] - margin >= _FIRST_TIME and ends[1] + margin < _LAST_TIME
         return Coordinate(label, values[middle], True) if is_drawable else unknown
     return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), _role(scale, label))
+
+
+def _own_calendar(scale: Dataset) -> str | None:
+    """The calendar of dates, if it is not the one that everybody uses."""
+    decoding = decoding_of(scale)
+    calendar = None if decoding is None or decoding.time is None else decoding.time.calendar
+    return None if calendar in ("standard", "proleptic_gregorian") else calendar
 
 
 def _role(scale: Dataset, name: str) -> str:
@@ -111,7 +125,7 @@ def _bounds(scale: Dataset, extent: int, step: int) -> Array | None:
         found = scale.parent[shown(scale.attrs["bounds"])]
         if found.kind != "dataset" or found.shape != (extent, 2) or found.dtype.kind not in "iuf":
             return None
-        ends = np.asarray(found[...], float)
+        ends = decoded(found, (slice(None), slice(None)))
     except Error:
         return None  # bounds that cannot be read leave the picture with the middles between coordinates
     first = np.arange(0, extent, step)

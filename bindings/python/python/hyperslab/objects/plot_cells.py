@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import _native
 from ..base.description import Description
-from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .attributes import Attributes
+from .decoding import Decoder
 
 #: Maximum number of values read at a time.
 BLOCK_VALUES = 1 << 21
@@ -122,30 +122,9 @@ def _parts(extent: int, step: int, aim: int) -> list[slice]:
 
 
 def decoded(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
-    """The values as floats: missing and infinite ones NaN, packed ones unpacked (CF conventions 2.5.1 and 8.1)."""
-    raw = np.asarray(dataset[key])
-    attrs = dataset.attrs
-    missing = ~np.isfinite(raw) if raw.dtype.kind == "f" else np.zeros(raw.shape, bool)
-    for name in ("_FillValue", "missing_value"):
-        if name in attrs:
-            missing |= np.isin(raw, np.asarray(attrs[name]))
-    scale, offset = packing(dataset)
-    return np.where(missing, np.nan, raw.astype(float) * scale + offset)
-
-
-def packing(dataset: Dataset) -> tuple[float, float]:
-    """Scale and offset of packed values; 1 and 0 if the file has none.
-
-    Raises:
-        InvalidInputError: One of them is not a number.
-    """
-    found = []
-    for name, neutral in (("scale_factor", 1.0), ("add_offset", 0.0)):
-        given = np.ravel(dataset.attrs[name]) if name in dataset.attrs else np.array([neutral])
-        if given.size != 1 or given.dtype.kind not in "iuf":
-            raise InvalidInputError(f"its attribute {name} is {dataset.attrs[name]!r}, not a number", object=dataset.name)
-        found.append(float(given[0]))
-    return found[0], found[1]
+    """The values as floats: missing and infinite ones NaN, packed ones unpacked; times are counts."""
+    values = np.asarray(Decoder(dataset, as_numbers=True).decoded(np.asarray(dataset[key])), float)
+    return np.where(np.isfinite(values), values, np.nan)
 
 
 def slabs(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:

@@ -22,6 +22,7 @@ from ..values.batch_reader import BatchReader
 from . import html
 from .histogram import Histogram
 from .scan_request import ScanRequest
+from .times import report_times
 
 if TYPE_CHECKING:
     import dask.dataframe
@@ -100,10 +101,11 @@ def listed(omitted: Mapping[str, str]) -> str:
 
 
 def report_omitted(table: Table, how: str, stacklevel: int) -> None:
-    """Warns of omitted members of a table, or raises, unless its columns were chosen by name."""
+    """Warns of omitted members of a table, or raises, unless its columns were chosen by name; and of times that are not what they seem."""
     if how not in ("warn", "error", "ignore"):
         raise InvalidInputError(f"omitted is {how!r}: give warn, error or ignore")
     request, omitted = table.request, table.omitted
+    report_times(table.schema, f"table {request.path} of {request.files[0].path}", stacklevel + 1)
     if how == "ignore" or (how == "warn" and request.options.get("columns") is not None) or not omitted:
         return
     message = f"{listed(omitted)} (table {request.path} of {request.files[0].path})"

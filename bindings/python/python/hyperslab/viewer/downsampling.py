@@ -12,8 +12,8 @@ import numpy as np
 from ..base.errors import CorruptError, Error
 from ..base.type_aliases import AnyArray, JsonObject
 from ..objects.dataset import Dataset
+from ..objects.decoding import Decoder
 from ..objects.plot_axes import coordinate_of, label_of
-from ..objects.plot_cells import packing
 from .requests import Member, Refused
 from .watching import Watch
 
@@ -137,9 +137,7 @@ class _Reader:
 
     def __init__(self, dataset: Dataset, members: tuple[Member, ...], ranges: list[slice]) -> None:
         self._dataset, self._members, self._ranges, self._block = dataset, members, ranges, block_values(dataset)
-        attrs = dataset.attrs
-        self._missing = [np.asarray(attrs[name]) for name in ("_FillValue", "missing_value") if name in attrs]
-        self._scale, self._offset = packing(dataset)
+        self._decoder = Decoder(dataset, as_numbers=True)
 
     def parts(self, box: tuple[slice, ...]) -> Iterator[tuple[slice, ...]]:
         """The box itself; one that has too many values at once, which is a single cell, in parts."""
@@ -153,25 +151,14 @@ class _Reader:
         """Minimum and maximum of each cell of a box, and the sum and the number of its values that are neither missing nor infinite."""
         boxes = iter(slice(whole.start + part.start, whole.start + part.stop) for whole, part in zip(self._ranges, box, strict=True))
         raw = np.asarray(self._dataset[tuple(next(boxes) if isinstance(member, slice) else member for member in self._members)])
-        missing: AnyArray | None = None
-        if raw.dtype.kind == "f" and not bool(np.isfinite(raw).all()):
-            missing = ~np.isfinite(raw)
-        for value in self._missing:
-            is_value = np.isin(raw, value)
-            missing = is_value if missing is None else missing | is_value
-        if missing is None:
-            low, high = (_ends(raw, steps, function).astype(float) for function in (np.minimum, np.maximum))
-            total, count = float(raw.sum(dtype=float)), raw.size
-        else:
-            values = np.where(missing, np.nan, raw.astype(float))
-            low, high = _ends(values, steps, np.fmin), _ends(values, steps, np.fmax)
-            count = values.size - int(np.count_nonzero(missing))
-            total = float(np.nansum(values))
-        # Packed values (CF 8.1): a negative factor exchanges the ends.
-        low, high = low * self._scale + self._offset, high * self._scale + self._offset
-        if self._scale < 0:
-            low, high = high, low
-        return low, high, total * self._scale + self._offset * count, count
+        values = np.asarray(self._decoder.decoded(raw))
+        is_missing = ~np.isfinite(values) if values.dtype.kind == "f" else None
+        if is_missing is None or not is_missing.any():
+            low, high = (_ends(values, steps, function).astype(float) for function in (np.minimum, np.maximum))
+            return low, high, float(values.sum(dtype=float)), values.size
+        values = np.where(is_missing, np.nan, values.astype(float))
+        count = values.size - int(np.count_nonzero(is_missing))
+        return _ends(values, steps, np.fmin), _ends(values, steps, np.fmax), float(np.nansum(values)), count
 
 
 def _reduce(reader: _Reader, block: tuple[slice, ...], found: Overview, watch: Watch) -> None:

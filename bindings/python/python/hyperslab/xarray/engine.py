@@ -111,7 +111,7 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             phony_dims: How dimensions without a name are numbered: `sort` (the default) as the netCDF library does, over the whole
                 file; `access` from 0 on in the groups that are opened.
             fused_decoding: Scale and mask numbers while they are read, in parallel, instead of in xarray afterwards. The values are
-                the same; times, unsigned numbers (`_Unsigned`) and big-endian ones are left to xarray.
+                the same, but of a float that a double marks as missing (`missing_value`): it is NaN. Times are left to xarray.
             threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options: As in `hyperslab.open`.
 
         Returns:

@@ -125,6 +125,8 @@ class HyperslabStore(AbstractDataStore):
             raise InternalError(f"dimensions {named} for shape {shape}", member.file.path, member.path)
         attributes = read_attributes(attributes_of(member.file, member.number))
         dtype, encoding = self._types(member, datatype)
+        if "_Unsigned" in attributes:
+            dtype = dtype.newbyteorder("=")  # xarray takes the bytes of the fill value for those of a native number
         fill = attributes.get("_FillValue")
         if isinstance(fill, (str, bytes)):
             as_text = datatype.class_name == "variable string"
@@ -136,7 +138,9 @@ class HyperslabStore(AbstractDataStore):
         encoding.update(source=self._source, original_shape=shape)
         data = indexing.LazilyIndexedArray(HyperslabArray(self, member.path, datatype, dtype, shape))
         variable = Variable(dimensions, data, attributes, encoding)
-        return unpacked(name, variable, self, member.path, datatype, self._unpack)
+        if not self._unpack:
+            return variable
+        return unpacked(name, variable, self, member.path, datatype, member.file.decoding(member.number), self._unpack)
 
     def _types(self, member: Member, datatype: _native.Datatype) -> tuple[AnyDtype, Encoding]:
         """The dtype of the values, and the encoding that has the type in the file."""

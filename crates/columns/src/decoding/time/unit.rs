@@ -1,24 +1,20 @@
-//! Units of time by the names that files use, in nanoseconds (UDUNITS-2; CF 4.4 for years and months).
+//! Units of time by the names that files use, in nanoseconds (UDUNITS-2).
 
 use super::DAY;
 use super::calendar::Calendar;
 
-/// A year of CF 4.4: exactly 365.242198781 days.
-const YEAR: i128 = 31_556_925_974_678_400;
+/// A tropical year of UDUNITS-2: exactly 365.242198781 days.
+const TROPICAL_YEAR: i128 = 31_556_925_974_678_400;
 const SECOND: i128 = 1_000_000_000;
 
 /// Nanoseconds of a unit. Names are known in either case; symbols of two letters that begin with a capital
-/// `M` are not, because `Ms` is a megasecond.
+/// `M` are not, because `Ms` is a megasecond. Months and years have no length, except that of a month of 30 days: files
+/// mean those of the calendar, where UDUNITS-2 and CF 4.4 have a tropical year, and xarray and cftime refuse them.
 pub(super) fn nanoseconds(name: &str, calendar: Calendar) -> Option<i128> {
     if name.len() == 2 && name.starts_with('M') {
         return None;
     }
     let name = name.to_lowercase();
-    let (month, year) = match calendar {
-        // As cftime counts there: 30 days, so that a time in months is a date of the calendar.
-        Calendar::Days360 => (30 * DAY, 360 * DAY),
-        _ => (YEAR / 12, YEAR),
-    };
     Some(match name.as_str() {
         "nanosecond" | "nanoseconds" | "nanosec" | "nanosecs" | "nsec" | "nsecs" | "ns" => 1,
         "microsecond" | "microseconds" | "microsec" | "microsecs" | "usec" | "usecs" | "us" | "\u{b5}s" | "\u{3bc}s" => 1_000,
@@ -29,9 +25,9 @@ pub(super) fn nanoseconds(name: &str, calendar: Calendar) -> Option<i128> {
         "day" | "days" | "d" => DAY,
         "week" | "weeks" => 7 * DAY,
         "fortnight" | "fortnights" => 14 * DAY,
-        "month" | "months" => month,
-        "year" | "years" | "yr" | "yrs" => year,
-        "tropical_year" | "tropical_years" => YEAR,
+        // As cftime counts there.
+        "month" | "months" if calendar == Calendar::Days360 => 30 * DAY,
+        "tropical_year" | "tropical_years" => TROPICAL_YEAR,
         "common_year" | "common_years" => 365 * DAY,
         "leap_year" | "leap_years" => 366 * DAY,
         "julian_year" | "julian_years" => 365 * DAY + DAY / 4,
@@ -45,12 +41,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn years_and_months_are_those_of_cf() {
+    fn months_and_years_have_no_length() {
         let of = |name| nanoseconds(name, Calendar::Standard);
-        assert_eq!(of("year"), Some(365 * DAY + 242_198_781 * (DAY / 1_000_000_000)));
-        assert_eq!(of("months").map(|month| 12 * month), of("years"));
+        for name in ["month", "months", "year", "years", "yr"] {
+            assert_eq!(of(name), None, "{name}");
+        }
+        assert_eq!(of("tropical_year"), Some(365 * DAY + 242_198_781 * (DAY / 1_000_000_000)));
         assert_eq!(nanoseconds("months", Calendar::Days360), Some(30 * DAY));
-        assert_eq!(nanoseconds("years", Calendar::Days360), Some(360 * DAY));
         assert_eq!(nanoseconds("common_year", Calendar::Days360), Some(365 * DAY));
     }
 

@@ -2,7 +2,8 @@
 
 /// How dates follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calendar {
+#[non_exhaustive]
+pub enum Calendar {
     /// Julian before 1582-10-15, Gregorian from there; no year 0.
     Standard,
     /// The Gregorian rule for all years; Arrow's own.
@@ -33,7 +34,7 @@ const MAX_DAYS: i64 = 366 * MAX_YEARS;
 
 impl Calendar {
     /// The calendar of an attribute; letters of either case. `none`, `utc`, `tai` and unknown ones are `None`.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "standard" | "gregorian" => Self::Standard,
             "proleptic_gregorian" => Self::ProlepticGregorian,
@@ -45,14 +46,37 @@ impl Calendar {
         })
     }
 
+    /// The name in CF.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::ProlepticGregorian => "proleptic_gregorian",
+            Self::Julian => "julian",
+            Self::NoLeap => "noleap",
+            Self::AllLeap => "all_leap",
+            Self::Days360 => "360_day",
+        }
+    }
+
+    /// Whether dates are, or since 1582 are, those that everybody uses.
+    pub fn is_gregorian(self) -> bool {
+        matches!(self, Self::Standard | Self::ProlepticGregorian)
+    }
+
+    /// Nanoseconds from the beginning of the calendar's count to its 1970-01-01.
+    pub(super) fn of_1970(self) -> i128 {
+        let days = self.day_number(Date { year: 1970, month: 1, day: 1 });
+        i128::from(days.unwrap_or_default()) * super::DAY
+    }
+
     /// Whether the calendar has days that Arrow's calendar lacks, so that its times are shown as text.
-    pub fn is_text(self) -> bool {
+    pub(super) fn is_text(self) -> bool {
         matches!(self, Self::AllLeap | Self::Days360)
     }
 
     /// The count of a day: from 1970-01-01 in calendars of real days, from year 0 in the others. `None`
     /// if the calendar has no such day.
-    pub fn day_number(self, date: Date) -> Option<i64> {
+    pub(super) fn day_number(self, date: Date) -> Option<i64> {
         let Date { year, month, day } = date;
         if !(-MAX_YEARS..=MAX_YEARS).contains(&year) || !(1..=12).contains(&month) {
             return None;
@@ -90,7 +114,7 @@ impl Calendar {
 
     /// The day with this count, in a calendar whose years are all alike. `None` for one of real days, and
     /// beyond a million years.
-    pub fn date(self, days: i128) -> Option<Date> {
+    pub(super) fn date(self, days: i128) -> Option<Date> {
         let days = i64::try_from(days).ok().filter(|days| (-MAX_DAYS..=MAX_DAYS).contains(days))?;
         let (length, leap) = match self {
             Self::Days360 => (360, false),

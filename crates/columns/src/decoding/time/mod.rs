@@ -6,12 +6,18 @@
 
 mod calendar;
 mod count;
+mod numpy;
 mod reference;
 mod text;
 mod unit;
+mod units;
 
-pub(super) use count::TimeUnits;
+pub use calendar::Calendar;
+pub(crate) use numpy::Count;
 pub use text::ModelDates;
+pub(crate) use text::mark;
+pub(crate) use units::duration;
+pub use units::TimeUnits;
 
 /// Nanoseconds.
 const MINUTE: i128 = 60_000_000_000;

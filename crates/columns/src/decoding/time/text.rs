@@ -7,8 +7,15 @@ use arrow_schema::Field;
 use super::calendar::Calendar;
 use super::{DAY, MINUTE, reference};
 
-/// Field metadata of a column of such text: the calendar's name.
+/// Field metadata of a column of times: the name of their calendar, if it is not the one that everybody uses.
 const KEY: &str = "hyperslab:calendar";
+
+/// Marks the metadata of a column of times.
+pub(crate) fn mark(calendar: Calendar, metadata: &mut HashMap<String, String>) {
+    if !calendar.is_gregorian() {
+        metadata.insert(KEY.to_owned(), calendar.name().to_owned());
+    }
+}
 
 /// A column whose text stands for dates of a calendar that Arrow does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,19 +26,14 @@ impl ModelDates {
         calendar.is_text().then_some(Self(calendar))
     }
 
-    /// What [`ModelDates::mark`] wrote into a field's metadata.
+    /// What the metadata of a column of times says.
     pub fn of_field(field: &Field) -> Option<Self> {
         Self::of(Calendar::parse(field.metadata().get(KEY)?)?)
     }
 
-    /// Marks a field's metadata.
-    pub(crate) fn mark(self, metadata: &mut HashMap<String, String>) {
-        metadata.insert(KEY.to_owned(), self.name().to_owned());
-    }
-
     /// The calendar's name in CF.
     pub fn name(self) -> &'static str {
-        if self.0 == Calendar::AllLeap { "all_leap" } else { "360_day" }
+        self.0.name()
     }
 
     /// The text by which a time compares with the column's, to the nanosecond. `None` if `text` is no

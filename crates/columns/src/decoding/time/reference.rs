@@ -1,13 +1,16 @@
-//! Reference dates: `2000-1-1`, `1970-01-01T00:00:00.5Z`, `1970-01-01 00:00 -6:00`, `19700101T0000`.
+//! Reference dates: `2000-1-1`, `1970-01-01T00:00:00.5Z`, `1970-01-01 00:00 -6:00`, `19700101T0000`, `1970/1/1`, `01-JAN-1970`.
 //!
-//! A form that UDUNITS-2 and cftime read as different times is none.
+//! A form that UDUNITS-2, cftime or xarray read as different times is none.
 
 use super::calendar::{Calendar, Date};
 use super::{DAY, MINUTE};
 
 /// Nanoseconds of the calendar's count, UTC. `None` for what is not a date and time of the calendar.
 pub(super) fn parse(text: &str, calendar: Calendar) -> Option<i128> {
-    let (date, rest) = match text.find(['T', 't', ' ']) {
+    let before = |at: usize| text.get(..at).and_then(|date| date.chars().next_back());
+    // Names of months have a `T`, too, but no digit before it.
+    let separates = |(at, byte): (usize, char)| byte == ' ' || (matches!(byte, 'T' | 't') && before(at).is_some_and(|before| before.is_ascii_digit()));
+    let (date, rest) = match text.char_indices().find(|place| separates(*place)).map(|(at, _)| at) {
         Some(at) => (text.get(..at)?, text.get(at + 1..)?.trim()),
         None => match text.strip_suffix(['Z', 'z']) {
             Some(date) => (date, ""),
@@ -25,8 +28,28 @@ fn digits(text: &str, max_digits: usize) -> Option<i64> {
     if plain { text.parse().ok() } else { None }
 }
 
-/// `Y-M-D`, `Y-M`, `Y` or `YYYYMMDD`.
+/// English names of months, as UDUNITS-2's and xarray's dates have them.
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// `D-MON-Y`, with a year of four digits.
+fn parse_named(text: &str) -> Option<Date> {
+    let mut parts = text.splitn(3, '-');
+    let (day, name, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let name = name.to_ascii_lowercase();
+    let month = MONTHS.iter().position(|month| *month == name)?;
+    let year = digits(year, 4).filter(|_| year.len() == 4)?;
+    Some(Date { year, month: i64::try_from(month).ok()? + 1, day: digits(day, 2)? })
+}
+
+/// `Y-M-D`, `YYYY/M/D`, `Y-M`, `Y`, `YYYYMMDD` or `D-MON-YYYY`.
 fn parse_date(text: &str) -> Option<Date> {
+    if let Some(date) = parse_named(text) {
+        return Some(date);
+    }
+    // Without four digits in front, the order of year, month and day is open.
+    if text.split_once('/').is_some_and(|(year, rest)| year.len() == 4 && rest.contains('/') && !text.contains('-')) {
+        return parse_date(&text.replace('/', "-"));
+    }
     let (negative, plain) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -133,6 +156,11 @@ mod tests {
             ("1970", 0.0),
             ("1970-02", 31.0 * 24.0),
             ("19700102", 24.0),
+            ("1970/01/02", 24.0),
+            ("1970/1/2 12:00", 36.0),
+            ("02-JAN-1970", 24.0),
+            ("2-jan-1970 06:00:00", 30.0),
+            ("01-OCT-1970T01:00", 273.0 * 24.0 + 1.0),
             ("19700101T1230", 12.5),
             ("1970-01-01 123000", 12.5),
             ("1970-01-01Z", 0.0),
@@ -169,7 +197,12 @@ mod tests {
             "1970-02-29",
             "1970-01-00",
             "1970-1-1-1",
-            "1970/01/01",
+            "01/01/1970",
+            "1970/01",
+            "1970/01-01",
+            "01-JANU-1970",
+            "01-JAN-70",
+            "1970-JAN-01",
             "1970-001",
             "197001",
             "1970-01-01 24:00",

@@ -1,0 +1,105 @@
+"""Decoding: what the stored numbers of a dataset mean, as the core says, and numpy's arrays of what they mean."""
+
+from __future__ import annotations
+
+import warnings
+from typing import cast
+
+import numpy as np
+
+from .. import _native
+from ..base.errors import DecodingWarning, InvalidInputError
+from ..base.extras import require
+from ..base.type_aliases import AnyArray, AnyDtype, Elements
+from .inherited import OF_TIMES, coordinate_of
+from .node import Node
+from .value_views import Viewed
+
+#: What numpy has for a time that is missing, `NaT`, as a number.
+_NAT = np.iinfo("i8").min
+#: Attributes without which numbers are not what they seem.
+_FACTORS = ("scale_factor", "add_offset")
+
+
+def decoding_of(dataset: Viewed) -> _native.Decoding | None:
+    """What the stored numbers of a dataset mean, by its attributes and those of the coordinate whose cells it bounds.
+
+    Args:
+        dataset: The dataset.
+
+    Returns:
+        The decoding; `None` of values that are not numbers.
+    """
+    node = cast(Node, dataset)
+    if node._backend.is_complete:
+        return node._file.decoding(node._number)
+    # The writer of a new file knows no conventions.
+    attributes = _decoding_attributes(node)
+    coordinate = coordinate_of(node)
+    if coordinate is not None:
+        attributes = {**{name: value for name, value in _decoding_attributes(coordinate).items() if name in OF_TIMES}, **attributes}
+    return _native.Decoding.of(node._about["datatype"], list(attributes.items()))
+
+
+def _decoding_attributes(node: Node) -> dict[str, _native.AttributeValue]:
+    return {name: value for name in _native.DECODING_ATTRIBUTES if (value := node._file.attribute(node._number, name)) is not None}
+
+
+class Decoder:
+    """The decoded values of a dataset, by the rules of xarray's `decode_cf`.
+
+    Attributes:
+        decoding: What the core says; `None` of values that are not numbers.
+        dtype: numpy's dtype of decoded values; times of a calendar that numpy lacks are objects of cftime.
+    """
+
+    def __init__(self, dataset: Viewed, as_numbers: bool = False, stacklevel: int = 1) -> None:
+        self._name, self._file = dataset.name, dataset.file.filename
+        self.decoding = None if dataset.dtype.kind not in "iuf" or (dataset.dtype.metadata or {}).get("enum") else decoding_of(dataset)
+        self.dtype: AnyDtype = dataset.dtype
+        if self.decoding is None:
+            return
+        if as_numbers:
+            self.decoding = self.decoding.as_numbers()
+        self._stored = np.dtype(dataset.dtype).newbyteorder("=")
+        time = self.decoding.time
+        self.dtype = np.dtype("O" if time is not None and time.calendar not in ("standard", "proleptic_gregorian") else self.decoding.dtype)
+        for attribute, message in self.decoding.problems:
+            if attribute in _FACTORS:
+                raise InvalidInputError(message, self._file, self._name)
+            if not as_numbers:
+                warnings.warn(f"{self._name} stays as numbers: {message} ({self._file})", DecodingWarning, stacklevel + 1)
+
+    def decoded(self, values: Elements) -> Elements:
+        """Stored values as decoded ones."""
+        if self.decoding is None or (self.decoding.is_plain and self.dtype == np.asarray(values).dtype):
+            return values
+        stored = np.ascontiguousarray(values, self._stored)
+        found = self._decoded(stored.tobytes()).reshape(np.shape(values))
+        return found if isinstance(values, np.ndarray) else found[()]
+
+    def _decoded(self, stored: bytes) -> AnyArray:
+        assert self.decoding is not None
+        try:
+            found = None if self.dtype == object else self.decoding.decode(stored)
+            if found is not None:
+                return np.frombuffer(bytearray(found), self.decoding.dtype)
+            return self._dates(np.frombuffer(self.decoding.microseconds(stored), "i8"))
+        except InvalidInputError as error:
+            raise InvalidInputError(error.message, self._file, self._name) from None
+
+    def _dates(self, microseconds: AnyArray) -> AnyArray:
+        """Dates of cftime; `None` for missing ones."""
+        assert self.decoding is not None and self.decoding.time is not None
+        require("decoded", "times", "cftime")
+        import cftime
+
+        time, is_missing = self.decoding.time, microseconds == _NAT
+        dates = np.full(microseconds.shape, None, dtype=object)
+        if not is_missing.all():
+            try:
+                made = cftime.num2date(microseconds[~is_missing], f"microseconds since {time.epoch}", time.calendar, only_use_cftime_datetimes=True)
+            except (ValueError, OverflowError) as error:
+                raise InvalidInputError(f"dates in the calendar {time.calendar!r} that cftime lacks: {error}", self._file, self._name) from None
+            dates[~is_missing] = made
+        return dates
