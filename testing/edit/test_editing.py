@@ -269,19 +269,6 @@ def test_a_file_that_is_overwritten_again_and_again_stays_small(tmp_path: pathli
     assert path.stat().st_size <= control.stat().st_size + 2.5 * largest + 8192
 
 
-@pytest.fixture
-def path(tmp_path: pathlib.Path) -> pathlib.Path:
-    with h5py.File(tmp_path / "x.h5", "w") as f:
-        f.create_dataset("x", data=np.arange(12).reshape(4, 3), chunks=(2, 3), maxshape=(None, 3))
-        f.create_dataset("g/y", data=np.arange(5.0))
-        f["g/alias"] = f["g/y"]
-        f["scalar"], f["text"] = 5, "old"
-        f["empty"] = h5py.Empty("f4")
-        f.attrs["ref"] = f["x"].ref
-        f.attrs["one"] = np.array([1], "i4")
-    return tmp_path / "x.h5"
-
-
 def test_modes(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
     for door in (hs.open, ours.File):
         before = path.read_bytes()

@@ -11,10 +11,9 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import h5py
@@ -24,7 +23,7 @@ import netCDF4
 import numpy as np
 import pytest
 from hyperslab.maintenance.operations import VacuumResult
-from range_server import Asked, Server, serving
+from range_server import Asked, Server
 from thread_communicator import everyone
 
 ADDRESS = "s3://bucket/run/out.h5"
@@ -34,14 +33,8 @@ LARGE = RNG.integers(0, 1 << 30, 9 << 20, dtype="i4")  # 36 MiB: three parts
 
 
 @pytest.fixture
-def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A store, and a folder for temporary files that must be empty at the end."""
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    with serving() as made:
-        yield made
-    assert os.listdir(tmp_path / "temporary") == [] and made.uploads == {}
+def server(clean_server: Server) -> Server:
+    return clean_server
 
 
 def plan_of(server: Server, mode: str = "x", **options: Any) -> hs.WritePlan:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from spark_session import builder, live
 
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -38,34 +39,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     import hyperslab as hs
-    from pyspark.sql import SparkSession
 
-    folder = tmp_path_factory.mktemp("warehouse")
-    builder = (
-        SparkSession.builder.master("local[2]")
+    session_builder = (
+        builder(tmp_path_factory.mktemp("warehouse"), "local[2]")
         .appName("hyperslab-test")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.sql.session.timeZone", "America/New_York")
-        .config("spark.sql.warehouse.dir", str(folder))
-        .config("spark.driver.memory", "1g")
-        # Tests are too short to benefit from the optimizing compiler.
-        .config(
-            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
-        )
     )
-    session = hs.spark.configure(builder).getOrCreate()
+    session = hs.spark.configure(session_builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     assert live(session) == (0, 0)
     session.stop()
-
-
-def live(spark: Any) -> tuple[int, int]:
-    """The numbers of exported structures, and of readers and writers, that are not released."""
-    jvm = spark._jvm.io.hyperslab
-    return jvm.NativeBatch.live(), jvm.NativeReader.live() + jvm.NativeWrite.live()
 
 
 @pytest.fixture(autouse=True)
