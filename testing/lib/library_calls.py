@@ -15,8 +15,8 @@ USER_LINK_CLASS = 197
 def library() -> ctypes.CDLL:
     """The library that h5py has loaded."""
     folder = pathlib.Path(h5py.__file__).parent
-    found = [path for path in (folder.parent / "h5py.libs").glob("libhdf5-*.so*") if "_hl" not in path.name]
-    return ctypes.CDLL(str(found[0])) if found else ctypes.CDLL(h5py.h5.__file__)
+    libraries = [path for path in (folder.parent / "h5py.libs").glob("libhdf5-*.so*") if "_hl" not in path.name]
+    return ctypes.CDLL(str(libraries[0])) if libraries else ctypes.CDLL(h5py.h5.__file__)
 
 
 LIBRARY = library()

@@ -17,6 +17,7 @@ import duckdb
 import h5py
 import hyperslab as hs
 import hypothesis
+from sampling import examples
 import netCDF4
 import numpy as np
 import polars as pl
@@ -119,7 +120,7 @@ def test_every_type_of_number_is_a_time(tmp_path: pathlib.Path, calendar: str, k
     assert found(decoded(tmp_path, numbers, "days since 2000-01-01", calendar), calendar) == wanted
 
 
-@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.settings(deadline=None, max_examples=examples(200))
 @hypothesis.given(
     value=st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)),
     unit=st.sampled_from(EVERYWHERE),

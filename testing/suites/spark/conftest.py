@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,18 +20,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Runs each test with one of its parameters only, and on Spark 3.5 not the long ones; `make test-spark-whole` runs all."""
+    """Runs each test with one of its parameters only. On Spark 3.5, which has the same code of ours, it runs every third test of a file, the first one
+    included, and none that is marked `once`. `make test-spark-whole` runs all."""
     if importlib.util.find_spec("pyspark") is None or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
         return
     import pyspark
 
     is_old = pyspark.__version__.startswith("3.")
+    #: By file, how many tests were seen.
+    counts: dict[pathlib.Path, int] = {}
     seen: set[str] = set()
     kept, left = [], []
     for item in items:
         name = item.nodeid.split("[")[0]
-        again = name in seen or (is_old and item.get_closest_marker("once") is not None)
-        (left if again else kept).append(item)
+        is_left = name in seen
+        if is_old and name not in seen:
+            is_once = item.get_closest_marker("once") is not None
+            is_left = is_once or counts.setdefault(item.path, 0) % 3 != 0
+            counts[item.path] = counts.get(item.path, 0) + (not is_once)
+        (left if is_left else kept).append(item)
         seen.add(name)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
