@@ -193,6 +193,7 @@ class Room:
         self.model[name] = made
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
 @pytest.mark.parametrize("libver", ["earliest", "v110"])
 @pytest.mark.parametrize("seed", range(3))

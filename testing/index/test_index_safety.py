@@ -37,6 +37,7 @@ def same(found: Any, wanted: Any) -> bool:
     return bool(np.array_equal(np.asarray(found, np.float64), np.asarray(wanted, np.float64), equal_nan=True)) and str(found) == str(wanted)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", ["ends", "only the greatest", "only the least"])

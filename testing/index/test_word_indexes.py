@@ -113,6 +113,7 @@ def rows(path: pathlib.Path, where: str) -> list[int]:
     return found
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize(("layout", "kind"), [("contiguous", "variable"), ("chunks", "fixed"), ("gzip", "variable"), ("contiguous", "fixed")])
 def test_words_find_the_same_rows_with_an_index_and_without(tmp_path: pathlib.Path, layout: str, kind: str) -> None:
     path = tmp_path / "t.h5"

@@ -225,7 +225,7 @@ def test_two_do_not_write_at_once(source: pathlib.Path, tmp_path: pathlib.Path) 
     same(source, tmp_path / "out.h5")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kills(source: pathlib.Path, tmp_path: pathlib.Path, seed: int) -> None:
     random_number = random.Random(seed)

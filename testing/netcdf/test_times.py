@@ -94,6 +94,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("calendar", "unit"), PAIRS)
 def test_every_calendar_and_unit_is_cftimes(tmp_path: pathlib.Path, calendar: str, unit: str) -> None:
     rng = np.random.default_rng(list(calendar.encode() + unit.encode()))

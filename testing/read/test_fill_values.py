@@ -157,6 +157,7 @@ ROUTES = [repacked, recovered, copied, copied_within, converted]
 LAYOUTS: list[dict[str, Any]] = [{}, {"chunks": (4,)}, {"chunks": (4,), "gzip": True}, {"chunks": (4,), "grows": True}]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["text", "list", "record"])
 @pytest.mark.parametrize("options", LAYOUTS, ids=["contiguous", "chunked", "gzip", "growing"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.__name__)

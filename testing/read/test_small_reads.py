@@ -90,6 +90,7 @@ def test_every_key_gives_what_h5py_gives(path: pathlib.Path, layout: str, data: 
             assert identical(ours[f"{layout}/{name}"][key], theirs[layout][name][key])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("order", ["in order", "backwards", "at random", "in slices over chunks", "along columns"])
 @pytest.mark.parametrize("cache", [None, 0, 5000])

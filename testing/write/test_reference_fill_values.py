@@ -152,6 +152,7 @@ def test_containers(tmp_path: pathlib.Path, kind: str) -> None:
                 assert led(g, g["top/d"][...]) == led(f, f["top/d"][...]) and led(g, g["top/d"].fillvalue) == FILLS[kind]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["object", "region", "list", "record"])
 @pytest.mark.parametrize("options", LAYOUTS, ids=["contiguous", "chunked", "growing"])
 @pytest.mark.parametrize("route", [repacked, recovered, copied, copied_within], ids=lambda route: route.__name__)
