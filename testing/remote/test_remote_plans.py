@@ -342,6 +342,7 @@ def killed(server: Server, folder: pathlib.Path, plan: hs.WritePlan, work: str, 
         time.sleep(0.01)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("work", "place"),
     [
@@ -373,6 +374,7 @@ def test_a_commit_ends_the_upload_of_a_killed_attempt(server: Server, tmp_path: 
     np.testing.assert_array_equal(opened(server)["x"][:], np.concatenate([LARGE, LARGE]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "place",
     [
@@ -397,6 +399,7 @@ def test_a_killed_committer_leaves_the_old_state_or_the_new_one(server: Server, 
     check(server, tmp_path / "down")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", [500, "reset", "expired", 403, "lost"])
 @pytest.mark.parametrize("place", ["list-type", "commit.json", "master"])
 def test_a_commit_that_a_store_fails_changes_nothing_and_can_be_repeated(server: Server, tmp_path: pathlib.Path, fault: Any, place: str) -> None:
@@ -422,6 +425,7 @@ def test_a_commit_that_a_store_fails_changes_nothing_and_can_be_repeated(server:
     check(server, tmp_path / "down")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", [500, "reset", "expired", 403])
 @pytest.mark.parametrize("part", ["", "partNumber=2", "uploadId"])
 def test_a_task_that_a_store_fails_leaves_nothing(server: Server, fault: Any, part: str) -> None:

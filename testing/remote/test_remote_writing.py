@@ -33,6 +33,7 @@ def content(server: Server, name: str) -> h5py.File:
     return h5py.File(io.BytesIO(server.objects[f"bucket/{name}"]), "r")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("values", [np.arange(10), LARGE], ids=["one request", "in parts"])
 @pytest.mark.parametrize("mode", ["w", "x"])
 def test_a_file_appears_when_it_is_closed(server: Server, values: Any, mode: str) -> None:

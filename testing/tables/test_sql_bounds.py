@@ -75,6 +75,7 @@ def test_random_conditions_find_the_rows_of_a_table_in_memory(file: pathlib.Path
         assert ours(file, query) == oracle(file, query), query
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("query", "parameters"),
     [
