@@ -117,6 +117,7 @@ with h5py.File(sys.argv[1], "w") as f:
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_many_small_datasets_are_in_a_pack(form: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     ours, native = tmp_path / "ours.h5", tmp_path / "native.h5"
