@@ -77,8 +77,8 @@ test-slow: setup vol dump-tools
 test-%: setup ## a suite of testing/suites with an environment of its own, such as stores, vtk or viewer
 	@testing/suites/run.sh $*
 
-test-spark: test-spark-4 test-spark-3 ## every feature once on Spark 4, in local mode and over processes; a third of the tests on 3.5
-
+test-spark: jar setup ## every feature once on Spark 4, in local mode and over processes; a third of the tests on 3.5
+	@$(MAKE) -j 2 --output-sync=target test-spark-4 test-spark-3
 test-spark-whole:; HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark
 
 test-spark-%: jar setup

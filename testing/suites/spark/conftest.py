@@ -17,6 +17,7 @@ if importlib.util.find_spec("pyspark") is None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "once: long, and the same for every version of Spark")
+    config.addinivalue_line("markers", "whole: only in `make test-spark-whole`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,8 +34,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept, left = [], []
     for item in items:
         name = item.nodeid.split("[")[0]
-        is_left = name in seen
-        if is_old and name not in seen:
+        is_left = name in seen or item.get_closest_marker("whole") is not None
+        if is_old and not is_left:
             is_once = item.get_closest_marker("once") is not None
             is_left = is_once or counts.setdefault(item.path, 0) % 3 != 0
             counts[item.path] = counts.get(item.path, 0) + (not is_once)
