@@ -286,6 +286,7 @@ def test_what_is_known_of_the_rows_is_what_numpy_says(condition: Condition, made
     np.testing.assert_array_equal(query.histogram(name, edges).values, np.histogram(numbers.astype("f8"), edges)[0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", [None, "Z", "K", "P", "X"])
 @pytest.mark.parametrize("compression", [None, "gzip"])
 def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, compression: str | None) -> None:

@@ -98,7 +98,7 @@ def is_fused(variable: xr.DataArray) -> bool:
     return isinstance(data, UnpackedArray)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("options", [{}, {"mask_and_scale": {"v1": False, "v2": True}}, {"mask_and_scale": False}, {"decode_times": False}], ids=str)
