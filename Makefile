@@ -72,13 +72,13 @@ test-python: setup vol dump-tools ## compare with h5py, netCDF4, DuckDB, Polars 
 	$(PYTEST) -n 2 --dist worksteal --durations=10 $(if $(TESTS),$(TESTS),-m "not slow")
 
 test-slow: setup vol dump-tools
-	$(PYTEST) -n 2 --dist worksteal -m slow $(TESTS)
+	HYPERSLAB_ALL_EXAMPLES=1 $(PYTEST) -n 2 --dist worksteal -m "slow or hypothesis" $(TESTS)
 
 test-%: setup ## a suite of testing/suites with an environment of its own, such as stores, vtk or viewer
 	@testing/suites/run.sh $*
 
-test-spark: test-spark-4 test-spark-3 ## every feature once on Spark 4 and 3.5, in local mode and over processes
-
+test-spark: jar setup ## every feature once on Spark 4, in local mode and over processes; a third of the tests on 3.5
+	@$(MAKE) -j 2 --output-sync=target test-spark-4 test-spark-3
 test-spark-whole:; HYPERSLAB_SPARK_WHOLE=1 $(MAKE) test-spark
 
 test-spark-%: jar setup

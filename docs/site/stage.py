@@ -56,7 +56,7 @@ def main() -> None:
     options.folder.mkdir(parents=True)
     for page in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"):
         shutil.copy(ROOT / page, options.folder / page)
-    for folder in ("docs", "examples"):
+    for folder in ("docs", "examples", "changes"):
         shutil.copytree(ROOT / folder, options.folder / folder, ignore=shutil.ignore_patterns("__pycache__", "site"))
     # What guides link to: the results of benchmarks, and the tables of the simulation.
     shutil.copytree(ROOT / "benches" / "results", options.folder / "benches" / "results")

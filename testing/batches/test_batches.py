@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 ROWS = 997
@@ -97,7 +98,7 @@ def test_every_kind_of_array_joined_by_row(file: hs.File, arrays: dict[str, Any]
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_ranks_together_have_each_row_once(file: hs.File, arrays: dict[str, Any], data: Any) -> None:
     batch_size = data.draw(st.integers(1, 1100), "batch_size")
     order = data.draw(st.sampled_from(ORDERS), "order")

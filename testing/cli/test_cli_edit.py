@@ -5,17 +5,24 @@ from __future__ import annotations
 import json
 import pathlib
 import subprocess
-import sys
 
 import h5py
 import numpy as np
 import pytest
+from command_server import CommandServer
 
-COMMAND = pathlib.Path(sys.executable).parent / "hyperslab"
+SERVED = pathlib.Path("hyperslab")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def served(command_server: CommandServer) -> None:
+    """`run` calls the command server."""
+    global SERVED
+    SERVED = command_server.folder / "hyperslab"
 
 
 def run(*words: object, status: int = 0) -> str:
-    done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([SERVED, *map(str, words)], capture_output=True, text=True)
     assert done.returncode == status, (done.stdout, done.stderr)
     return done.stdout + done.stderr
 

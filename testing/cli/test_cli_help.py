@@ -112,6 +112,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 EXAMPLES = [line for page in PAGES[1:] for line in page.examples if not line.startswith(NOT_RUN)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", EXAMPLES)
 def test_an_example_of_help_runs(line: str, folder: pathlib.Path) -> None:
     path = f"{COMMAND.parent}:{os.environ['PATH']}"

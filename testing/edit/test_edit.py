@@ -110,6 +110,7 @@ def change(editor: Any, model: Model, draw: random.Random) -> None:
         del attributes[attribute]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("libver", ["earliest", "v108", "v110", "latest"])
 @pytest.mark.parametrize("seed", range(3))
 def test_edits_in_turns_with_h5py(tmp_path: pathlib.Path, libver: str, seed: int) -> None:

@@ -193,6 +193,7 @@ class Room:
         self.model[name] = made
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
 @pytest.mark.parametrize("libver", ["earliest", "v110"])
 @pytest.mark.parametrize("seed", range(3))
@@ -267,19 +268,6 @@ def test_a_file_that_is_overwritten_again_and_again_stays_small(tmp_path: pathli
     largest = overwritten(path, int(os.environ.get("EDITING_OVERWRITES", "500")), commits, sessions, draw)
     # The content before and after a commit is there at the same time, and pieces are left over.
     assert path.stat().st_size <= control.stat().st_size + 2.5 * largest + 8192
-
-
-@pytest.fixture
-def path(tmp_path: pathlib.Path) -> pathlib.Path:
-    with h5py.File(tmp_path / "x.h5", "w") as f:
-        f.create_dataset("x", data=np.arange(12).reshape(4, 3), chunks=(2, 3), maxshape=(None, 3))
-        f.create_dataset("g/y", data=np.arange(5.0))
-        f["g/alias"] = f["g/y"]
-        f["scalar"], f["text"] = 5, "old"
-        f["empty"] = h5py.Empty("f4")
-        f.attrs["ref"] = f["x"].ref
-        f.attrs["one"] = np.array([1], "i4")
-    return tmp_path / "x.h5"
 
 
 def test_modes(path: pathlib.Path, tmp_path: pathlib.Path) -> None:

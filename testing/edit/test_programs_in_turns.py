@@ -17,6 +17,7 @@ import pytest
 ROUNDS = int(os.environ.get("EDITING_ROUNDS", "60"))
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(3))
 def test_netcdf4_in_turns(tmp_path: pathlib.Path, seed: int) -> None:
     draw, path = random.Random(seed), tmp_path / "a.nc"

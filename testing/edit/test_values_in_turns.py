@@ -235,6 +235,7 @@ def read(f: Any, value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("libver", ["earliest", "latest", ("v108", "v108")], ids=str)
 @pytest.mark.parametrize("seed", range(2))
 def test_values_in_turns(tmp_path: pathlib.Path, seed: int, libver: Any) -> None:

@@ -131,6 +131,7 @@ def test_few_rows_and_whole_blocks(tmp_path: pathlib.Path, count: int) -> None:
 TYPES = ["f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">f4", ">i8"]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_types_and_boxes(tmp_path: pathlib.Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -341,6 +341,7 @@ f.close()
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["append", "in place", "nothing"])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_program_without_locks_loses_nothing(tmp_path: pathlib.Path, kind: str, again: bool) -> None:

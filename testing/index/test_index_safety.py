@@ -37,6 +37,7 @@ def same(found: Any, wanted: Any) -> bool:
     return bool(np.array_equal(np.asarray(found, np.float64), np.asarray(wanted, np.float64), equal_nan=True)) and str(found) == str(wanted)
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", ["ends", "only the greatest", "only the least"])
@@ -129,6 +130,7 @@ def answers(path: pathlib.Path, where: str) -> tuple[int, list[int], list[float]
     return query.count(), query.positions().tolist(), np.asarray(query.values("a")).tolist()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_bit_flipped_in_any_page_gives_right_rows(tmp_path: pathlib.Path, level: str) -> None:
     values = np.random.default_rng(4).normal(size=65_536).astype("f4")
@@ -165,6 +167,7 @@ def problems(path: pathlib.Path) -> list[list[str]]:
     return found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", [*LEVELS, "W", "C"])
 def test_status_and_verify_tell_of_every_damage(tmp_path: pathlib.Path, level: str) -> None:
     path, count = tmp_path / "d.h5", 150_000

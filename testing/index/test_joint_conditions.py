@@ -79,6 +79,7 @@ LAYOUTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("layout", LAYOUTS, ids=["contiguous", "gzip", "cut", "scattered", "three"])
 @pytest.mark.parametrize("levels", ["X X X", "P P P", "K X B", "Z P X", "Z Z Z", "X - X"])
 def test_boxes_have_the_rows_that_numpy_finds(tmp_path: pathlib.Path, layout: dict[str, Any], levels: str) -> None:

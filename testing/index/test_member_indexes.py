@@ -52,6 +52,7 @@ def make(path: pathlib.Path, made: Any, **layout: Any) -> pathlib.Path:
     return path
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("level", [None, "Z", "K", "P", "X", "B"])
 def test_conditions_leave_the_rows_of_numpy(tmp_path: pathlib.Path, layout: dict[str, Any], level: str | None) -> None:

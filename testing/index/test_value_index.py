@@ -83,7 +83,7 @@ def make(path: pathlib.Path, values: Any, **layout: Any) -> pathlib.Path:
 LAYOUTS = [{}, {"chunks": (1000,)}, {"chunks": (30_000,), "compression": "gzip", "shuffle": True}, {"chunks": (131_072,)}]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", ["f2", "f4", ">f4", "f8", "i1", "u1", "i2", "u2", "i4", ">u4", "i8", "u8"])
 def test_an_index_knows_the_rows_that_numpy_finds(tmp_path: pathlib.Path, dtype: str) -> None:
     rng = random.Random(dtype)
@@ -165,6 +165,7 @@ def rows(path: Any, where: str, **options: Any) -> pa.Table:
     return hs.open(path).table("/", where=where, **options).to_arrow()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("level", [None, *LEVELS])
 def test_a_table_is_the_same_with_an_index_and_without(tmp_path: pathlib.Path, layout: Any, level: str | None) -> None:
@@ -361,6 +362,7 @@ def damaged(folder: pathlib.Path, rng: random.Random) -> str:
     return name.name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_damaged_index_never_changes_an_answer(tmp_path: pathlib.Path, level: str) -> None:
     rng = random.Random(level)

@@ -13,6 +13,7 @@ import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
+from sampling import one_in
 import xarray as xr
 
 DIMS = ("time", "x")
@@ -149,12 +150,13 @@ def difference(found: Arrays, expected: Arrays) -> str | None:
     return None
 
 
+@one_in(4)
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("form", ["HDF5", "NETCDF4", "NETCDF3_CLASSIC"])
-def test_all_doors_and_xarray_agree(tmp_path: pathlib.Path, form: str, question: str) -> None:
+def test_all_doors_and_xarray_agree(tmp_path: pathlib.Path, form: str, question: str, step: int) -> None:
     options, of_xarray = QUESTIONS[question]
     table, count = list[str](), {True: 0, False: 0}
-    for number, case in enumerate(cases(form)):
+    for number, case in enumerate(itertools.islice(cases(form), 0, None, step)):
         paths = [tmp_path / f"{number}_{part}.nc" for part in range(2)]
         for part, path in enumerate(paths):
             write(path, form, case, part)
@@ -169,4 +171,4 @@ def test_all_doors_and_xarray_agree(tmp_path: pathlib.Path, form: str, question:
             if wrong:
                 table.append(f"{case} | {door} | {wrong}")
     assert not table, f"{len(table)} differ:\n" + "\n".join(table)
-    assert min(count.values()) > 3, count
+    assert min(count.values()) > 3 // step, count

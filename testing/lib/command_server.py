@@ -1,8 +1,8 @@
-"""Command server: the command `hyperslab` for tests that call it many times.
+"""Command server: the command `hyperslab`, and Python code, for tests that call them many times.
 
 Starting Python and importing Hyperslab takes most of the time of a short command. Here one process has imported all, and forks a child
-for each call, which runs the command's own entry point with the caller's arguments, folder, environment and descriptors. The program
-`hyperslab` in `folder` hands its call over and ends with the child's status.
+for each call, which runs the command's own entry point with the caller's arguments, folder, environment and descriptors. The programs
+`hyperslab` and `python` (with `-c`) in `folder` hand their call over and end with the child's status.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class CommandServer:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
         address = str(folder / "socket")
-        caller = folder / "hyperslab"
-        caller.write_text(CALLER.format(python=sys.executable, address=address))
-        caller.chmod(0o755)
+        for name in ("hyperslab", "python"):
+            caller = folder / name
+            caller.write_text(CALLER.format(python=sys.executable, address=address))
+            caller.chmod(0o755)
         environment = {**os.environ, "MPLBACKEND": "Agg"}
         self._process = subprocess.Popen([sys.executable, __file__, address], env=environment, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
@@ -56,9 +57,7 @@ def serve(address: str) -> None:
     import hyperslab_command
     import matplotlib.pyplot  # noqa: F401
     import pandas  # noqa: F401
-    import pyarrow.csv
-    import pyarrow.dataset
-    import pyarrow.parquet  # noqa: F401
+    import xarray  # noqa: F401
     from hyperslab.cli.commands import application
 
     application()
@@ -96,7 +95,12 @@ def answer(caller: socket.socket, main: Callable[[], None]) -> int:
     os.environ.update(environment)
     sys.argv = words
     try:
-        main()
+        if pathlib.Path(words[0]).name == "python":
+            assert words[1] == "-c"
+            sys.argv = words[1:2] + words[3:]
+            exec(compile(words[2], "<string>", "exec"), {"__name__": "__main__"})
+        else:
+            main()
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1

@@ -68,14 +68,14 @@ def check(path: str, ours: Any, theirs: Any) -> Result:
     except Exception as error:  # whatever h5py cannot read is not ours to match
         return Result(path, "unreadable", f"{type(error).__name__}: {error}"[:160])
     try:
-        found = ours()
+        actual = ours()
     except hs.UnsupportedError as error:
         return Result(path, "refused", str(error)[:200])
     except Exception as error:
         return Result(path, "error", f"{type(error).__name__}: {error}"[:300])
-    if same(found, expected):
+    if same(actual, expected):
         return Result(path, "equal")
-    return Result(path, "different", f"ours {shown(found)} theirs {shown(expected)}")
+    return Result(path, "different", f"ours {shown(actual)} theirs {shown(expected)}")
 
 
 def compare(path: str, most_bytes: int = 1 << 30, ours: str | None = None) -> Iterator[Result]:

@@ -12,19 +12,19 @@ FOLDER = pathlib.Path.home() / ".cache/hyperslab/dump-tools"
 
 def program(name: str) -> tuple[list[str], dict[str, str]] | None:
     """The command of a program and its environment; `None` where there is no such program."""
-    found = shutil.which(name) or shutil.which(name, path=str(FOLDER / "usr/bin"))
-    if found is None:
+    path = shutil.which(name) or shutil.which(name, path=str(FOLDER / "usr/bin"))
+    if path is None:
         return None
-    libraries = {"LD_LIBRARY_PATH": str(FOLDER / "usr/lib/x86_64-linux-gnu")} if found.startswith(str(FOLDER)) else {}
-    return [found], {**os.environ, **libraries}
+    libraries = {"LD_LIBRARY_PATH": str(FOLDER / "usr/lib/x86_64-linux-gnu")} if path.startswith(str(FOLDER)) else {}
+    return [path], {**os.environ, **libraries}
 
 
 def run(name: str, *arguments: object) -> str | None:
     """What the program says of a file, without complaint; `None` where there is no such program."""
-    found = program(name)
-    if found is None:
+    command_and_environment = program(name)
+    if command_and_environment is None:
         return None
-    command, environment = found
+    command, environment = command_and_environment
     done = subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=60, env=environment)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     return done.stdout

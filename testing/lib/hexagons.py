@@ -68,22 +68,24 @@ def write(path: str, columns: int, rows: int) -> tuple[Patch, Edges]:
     """Writes a patch as MPAS, with data on cells, vertices and edges."""
     import hyperslab as hs
 
-    made = patch(columns, rows)
-    edges = edges_of(made.corners, len(made.vertex_x), 3)
-    middle = [places[edges.vertices].mean(axis=1) for places in (made.vertex_x, made.vertex_y)]
+    hexagons = patch(columns, rows)
+    edges = edges_of(hexagons.corners, len(hexagons.vertex_x), 3)
+    middle = [places[edges.vertices].mean(axis=1) for places in (hexagons.vertex_x, hexagons.vertex_y)]
     with hs.create_netcdf(path) as f:
-        counts = {"cells": len(made.x), "vertices": len(made.vertex_x), "edges": len(edges.vertices)}
+        counts = {"cells": len(hexagons.x), "vertices": len(hexagons.vertex_x), "edges": len(edges.vertices)}
         mesh = hs.models.mpas.define(f, **counts, neighbors=True, radius=None)
         for location in ("cell", "vertex", "edge"):
             mesh.create_data(f, f"of_{location}", location)
         # VTK reads files with times and levels only.
         f.create_dimension("nVertLevels", 1)
-        f.create_variable("wave", ["Time", "nCells", "nVertLevels"], data=made.x[None, :, None])
+        f.create_variable("wave", ["Time", "nCells", "nVertLevels"], data=hexagons.x[None, :, None])
         around = np.full_like(edges.of_cells, -1)
         for cell, own in enumerate(edges.of_cells):
             for place, edge in enumerate(own):
                 around[cell, place] = next((other for other in edges.cells[edge] if other != cell), -1)
-        mesh.write(f, "cell", slice(None), x=made.x, y=made.y, vertices=made.corners, edges=edges.of_cells, cells=around, of_cell=made.x)
-        mesh.write(f, "vertex", slice(None), x=made.vertex_x, y=made.vertex_y, cells=made.cells, edges=edges.of_vertices, of_vertex=made.vertex_y)
+        mesh.write(f, "cell", slice(None), x=hexagons.x, y=hexagons.y, vertices=hexagons.corners, edges=edges.of_cells, cells=around, of_cell=hexagons.x)
+        mesh.write(
+            f, "vertex", slice(None), x=hexagons.vertex_x, y=hexagons.vertex_y, cells=hexagons.cells, edges=edges.of_vertices, of_vertex=hexagons.vertex_y
+        )
         mesh.write(f, "edge", slice(None), x=middle[0], y=middle[1], vertices=edges.vertices, cells=edges.cells, of_edge=middle[0])
-    return made, edges
+    return hexagons, edges

@@ -47,6 +47,6 @@ def identical(theirs: Any, mine: Any) -> bool:
 
 def tags(dtype: np.dtype[Any]) -> Any:
     """The metadata of a dtype, with classes by name."""
-    found = {key: value.__name__ if isinstance(value, type) else value for key, value in (dtype.metadata or {}).items()}
-    found = {key: tags(value) if isinstance(value, np.dtype) else value for key, value in found.items()}
-    return found, [tags(dtype[name]) for name in dtype.names or ()]
+    metadata = {key: value.__name__ if isinstance(value, type) else value for key, value in (dtype.metadata or {}).items()}
+    metadata = {key: tags(value) if isinstance(value, np.dtype) else value for key, value in metadata.items()}
+    return metadata, [tags(dtype[name]) for name in dtype.names or ()]

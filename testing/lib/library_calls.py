@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import pathlib
+from typing import Any
 
 import h5py
 
@@ -14,8 +15,8 @@ USER_LINK_CLASS = 197
 def library() -> ctypes.CDLL:
     """The library that h5py has loaded."""
     folder = pathlib.Path(h5py.__file__).parent
-    found = [path for path in (folder.parent / "h5py.libs").glob("libhdf5-*.so*") if "_hl" not in path.name]
-    return ctypes.CDLL(str(found[0])) if found else ctypes.CDLL(h5py.h5.__file__)
+    libraries = [path for path in (folder.parent / "h5py.libs").glob("libhdf5-*.so*") if "_hl" not in path.name]
+    return ctypes.CDLL(str(libraries[0])) if libraries else ctypes.CDLL(h5py.h5.__file__)
 
 
 LIBRARY = library()
@@ -24,8 +25,28 @@ LIBRARY.H5Pset_shared_mesg_nindexes.argtypes = [_identifier, _unsigned]
 LIBRARY.H5Pset_shared_mesg_index.argtypes = [_identifier, _unsigned, _unsigned, _unsigned]
 LIBRARY.H5Pset_chunk_opts.argtypes = [_identifier, _unsigned]
 LIBRARY.H5Pset_mdc_image_config.argtypes = [_identifier, ctypes.c_void_p]
+LIBRARY.H5Pset_fill_value.argtypes = [_identifier, _identifier, ctypes.c_void_p]
 LIBRARY.H5Lregister.argtypes = [ctypes.c_void_p]
 LIBRARY.H5Lcreate_ud.argtypes = [_identifier, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, _identifier, _identifier]
+
+
+class List(ctypes.Structure):
+    """An element of variable length in memory (hvl_t)."""
+
+    _fields_ = [("length", ctypes.c_size_t), ("items", ctypes.c_void_p)]
+
+
+def set_fill_value(creation: h5py.h5p.PropDCID, memory: h5py.h5t.TypeID, fill: Any) -> None:
+    """A fill value of any type, as the C structure that `memory` describes."""
+    assert LIBRARY.H5Pset_fill_value(creation.id, memory.id, ctypes.addressof(fill)) >= 0
+
+
+def compound_of(structure: type[ctypes.Structure], members: dict[str, h5py.h5t.TypeID]) -> h5py.h5t.TypeID:
+    """The datatype of a C structure in memory."""
+    memory = h5py.h5t.create(h5py.h5t.COMPOUND, ctypes.sizeof(structure))
+    for name, member in members.items():
+        memory.insert(name.encode(), getattr(structure, name).offset, member)
+    return memory
 
 
 def share_messages(creation: h5py.h5p.PropFCID) -> None:

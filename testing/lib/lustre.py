@@ -92,11 +92,11 @@ def _answer(question: bytes, attribute: bytes) -> bytes:
 
         def text(address: int) -> bytes:
             memory.seek(address)
-            found = b""
-            while b"\0" not in found:
+            content = b""
+            while b"\0" not in content:
                 # Not beyond the page: the next one need not be there.
-                found += memory.read(4096 - (address + len(found)) % 4096)
-            return found.partition(b"\0")[0]
+                content += memory.read(4096 - (address + len(content)) % 4096)
+            return content.partition(b"\0")[0]
 
         place = text(arguments[0]) if number in (_STATFS, _GETXATTR) else b"/proc/%d/fd/%d" % (pid, arguments[0])
         if not place.startswith(b"/"):

@@ -82,25 +82,25 @@ class Server:
         return {"google_base_url": self.url, "allow_http": True, "max_retries": 2, **more}
 
     def length(self, path: str) -> int:
-        found = self.objects[path]
-        return len(found) if isinstance(found, bytes) else found.stat().st_size
+        content = self.objects[path]
+        return len(content) if isinstance(content, bytes) else content.stat().st_size
 
     def modified_text(self, path: str) -> str:
         return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(self.modified.get(path, MODIFIED)))
 
     def part(self, path: str, start: int, end: int) -> bytes:
-        found = self.objects[path]
-        if isinstance(found, bytes):
-            return found[start:end]
-        with found.open("rb") as file:
+        content = self.objects[path]
+        if isinstance(content, bytes):
+            return content[start:end]
+        with content.open("rb") as file:
             file.seek(start)
             return file.read(end - start)
 
     def etag(self, path: str) -> str | None:
         if self.etags == "none":
             return None
-        found = self.objects[path]
-        text = hashlib.md5(found if isinstance(found, bytes) else f"{found} {found.stat().st_mtime_ns}".encode()).hexdigest()
+        content = self.objects[path]
+        text = hashlib.md5(content if isinstance(content, bytes) else f"{content} {content.stat().st_mtime_ns}".encode()).hexdigest()
         return f'W/"{text}"' if self.etags == "weak" else f'"{text}"'
 
     def generation(self, path: str) -> str:
@@ -111,14 +111,14 @@ class Server:
 
     def note(self, handler: BaseHTTPRequestHandler) -> Asked:
         parts = urllib.parse.urlsplit(handler.path)
-        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", handler.headers.get("Range", ""))
+        byte_range = re.fullmatch(r"bytes=(\d+)-(\d+)", handler.headers.get("Range", ""))
         with self._lock:
             asked = Asked(
                 len(self.asked),
                 handler.command,
                 urllib.parse.unquote(parts.path).lstrip("/"),
                 parts.query,
-                (int(wanted[1]), int(wanted[2]) + 1) if wanted else None,
+                (int(byte_range[1]), int(byte_range[2]) + 1) if byte_range else None,
                 {name.lower(): value for name, value in handler.headers.items()},
             )
             self.asked.append(asked)
@@ -250,8 +250,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._status(200, "<CopyPartResult><ETag>x</ETag></CopyPartResult>" if source else "", {"ETag": '"x"'})
         if asked.headers.get("if-none-match") == "*" and path in server.objects:
             return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it is there</Message></Error>")
-        wanted = asked.headers.get("if-match")
-        if wanted is not None and (path not in server.objects or wanted != server.etag(path)):
+        expected_etag = asked.headers.get("if-match")
+        if expected_etag is not None and (path not in server.objects or expected_etag != server.etag(path)):
             return self._status(412, "<Error><Code>PreconditionFailed</Code><Message>it has changed</Message></Error>")
         whole = b"".join(part for _, part in sorted(uploads.pop(upload).items())) if upload else self._body
         server.objects[path] = whole

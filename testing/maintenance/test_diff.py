@@ -20,6 +20,7 @@ import pytest
 from hyperslab.comparing.stored import StoredChunks
 from hyperslab.comparing.tolerance import Tolerance, differing
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 KINDS = ("i1", "u1", "<i4", ">i8", "u8", "f2", "f4", ">f8", "c16", "S5", "V3")
@@ -196,7 +197,7 @@ def test_tolerances_are_those_of_numpy(tmp_path: pathlib.Path) -> None:
     assert not hs.diff(tmp_path / "a.h5", tmp_path / "a.h5", equal_nan=False).equal
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_arrays_differ_where_numpy_says_so(data: st.DataObject) -> None:
     one, other = (np.dtype(data.draw(st.sampled_from(KINDS))) for _ in range(2))
@@ -336,7 +337,7 @@ def test_more_chunks_than_are_listed_at_once(tmp_path: pathlib.Path) -> None:
     assert found.values is not None and (found.values.count, found.values.index) == (1, (1_100_000,))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_random_changes_are_found_where_they_are(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("random")

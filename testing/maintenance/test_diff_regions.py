@@ -16,6 +16,7 @@ def blocks(axes: list[tuple[int, int, int, int]]) -> list[Any]:
     return [[list(first), [a + axis[3] - 1 for a, axis in zip(first, axes, strict=True)]] for first in itertools.product(*firsts)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(50))
 def test_a_hyperslab_equals_its_blocks_in_any_order(seed: int) -> None:
     random = np.random.default_rng(seed)

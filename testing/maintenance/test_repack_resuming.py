@@ -90,6 +90,7 @@ def begun(source: pathlib.Path, target: pathlib.Path, options: dict[str, Any], l
     return target.with_name(f".{target.name}.repack.log")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", _WAYS, ids=str)
 def test_a_killed_copy_goes_on(source: pathlib.Path, tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
     whole = hs.repack(source, tmp_path / "whole.h5", **options)
@@ -225,7 +226,7 @@ def test_two_do_not_write_at_once(source: pathlib.Path, tmp_path: pathlib.Path) 
     same(source, tmp_path / "out.h5")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kills(source: pathlib.Path, tmp_path: pathlib.Path, seed: int) -> None:
     random_number = random.Random(seed)

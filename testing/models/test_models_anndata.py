@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import warnings
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sampling import one_in
 import scipy.sparse
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/data/10x_pbmc68k_reduced.h5ad"
@@ -419,10 +421,11 @@ def frames() -> list[tuple[str, pd.DataFrame]]:
     return made
 
 
+@one_in(4)
 @pytest.mark.filterwarnings("ignore")
-def test_generated_frames_of_all_layouts_are_as_anndata_reads_them(tmp_path: pathlib.Path) -> None:
+def test_generated_frames_of_all_layouts_are_as_anndata_reads_them(tmp_path: pathlib.Path, step: int) -> None:
     path, counts, wrong = tmp_path / "made.h5ad", {"new": 0, "0.7": 0, "records": 0}, []
-    for layout, obs in frames():
+    for layout, obs in itertools.islice(frames(), 0, None, step):
         var = pd.DataFrame(index=["g"])
         if layout == "new":
             anndata.AnnData(np.zeros((6, 1), "f4"), obs, var).write_h5ad(path)
@@ -445,7 +448,7 @@ def test_generated_frames_of_all_layouts_are_as_anndata_reads_them(tmp_path: pat
             wrong.append(f"{layout}, {dict(obs.dtypes)}: {error}")
     print(f"equal frames by layout: {counts}")
     assert not wrong, "\n".join([f"{len(wrong)} wrong", *wrong])
-    assert sum(counts.values()) >= 300
+    assert sum(counts.values()) >= 300 // step and min(counts.values()) > 0
 
 
 @pytest.mark.filterwarnings("ignore")

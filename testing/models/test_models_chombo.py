@@ -210,6 +210,7 @@ def test_conditions_find_the_rows_that_the_oracle_finds(tmp_path: pathlib.Path, 
     assert view.cells("not covered", level=0).count() == ((wanted.level == 0) & ~wanted.covered).sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CASES)
 def test_conditions_on_boxes_indexes_and_centers_are_those_of_the_oracle(tmp_path: pathlib.Path, case: str) -> None:
     path, wanted = made(tmp_path, case)

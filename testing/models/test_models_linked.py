@@ -177,6 +177,7 @@ def same_rows(found: Any, wanted: Any) -> bool:
     return found.schema.equals(wanted.schema) and repr(found.to_pylist()) == repr(wanted.to_pylist())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 def test_models_are_the_same_through_links(tmp_path: pathlib.Path, make: Callable[[pathlib.Path], pathlib.Path]) -> None:
     whole = make(tmp_path / "whole.h5")

@@ -12,6 +12,7 @@ import hyperslab as hs
 import numpy as np
 import pandas as pd
 import pytest
+from sampling import one_in
 
 N = 4
 DAYS = pd.date_range("2020-01-30", periods=N)
@@ -211,10 +212,11 @@ def same(found: Any, wanted: Any) -> None:
         assert list(map(repr, found.columns)) == list(map(repr, wanted.columns))
 
 
+@one_in(5)
 @pytest.mark.filterwarnings("ignore")
-def test_all_frames_are_as_pandas_reads_them(tmp_path: pathlib.Path) -> None:
+def test_all_frames_are_as_pandas_reads_them(tmp_path: pathlib.Path, step: int) -> None:
     path, read, refused, skipped, wrong = tmp_path / "k.h5", 0, [], 0, []
-    for name, stored, options in itertools.chain(cases(), random_cases(700)):
+    for name, stored, options in itertools.islice(itertools.chain(cases(), random_cases(700)), 0, None, step):
         if not written(path, stored, options):
             skipped += 1
             continue
@@ -242,4 +244,4 @@ def test_all_frames_are_as_pandas_reads_them(tmp_path: pathlib.Path) -> None:
     print(f"{read} frames are equal, {len(refused)} are refused by name, {skipped} are not written by pandas")
     print("\n".join(refused))
     assert not wrong, "\n\n".join([f"{len(wrong)} wrong", *wrong])
-    assert read >= 300
+    assert read >= 300 // step

@@ -80,6 +80,7 @@ def conditions(dtype: str, random: np.random.Generator) -> list[tuple[str, Calla
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_conditions_give_the_rows_of_numpy_and_of_pytables(tmp_path: pathlib.Path, dtype: str) -> None:
     path = tmp_path / "indexed.h5"

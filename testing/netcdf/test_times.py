@@ -18,6 +18,7 @@ import duckdb
 import h5py
 import hyperslab as hs
 import hypothesis
+from sampling import examples
 import netCDF4
 import numpy as np
 import pandas as pd
@@ -96,6 +97,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("calendar", "unit"), PAIRS)
 def test_every_calendar_and_unit_is_cftimes(tmp_path: pathlib.Path, calendar: str, unit: str) -> None:
     rng = np.random.default_rng(list(calendar.encode() + unit.encode()))
@@ -122,7 +124,7 @@ def test_every_type_of_number_is_a_time(tmp_path: pathlib.Path, calendar: str, k
     assert found(decoded(tmp_path, numbers, "days since 2000-01-01", calendar), calendar) == wanted
 
 
-@hypothesis.settings(deadline=None, max_examples=200)
+@hypothesis.settings(deadline=None, max_examples=examples(200))
 @hypothesis.given(
     value=st.one_of(st.integers(-(10**6), 10**6), st.floats(-1e6, 1e6)),
     unit=st.sampled_from(EVERYWHERE),

@@ -95,6 +95,7 @@ def same(ours: pathlib.Path, theirs: pathlib.Path, example: Example) -> None:
             assert f[path].dims == g[path].dims and f[path][...].tolist() == g[path][...].tolist(), path
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_files_are_those_of_netcdf4(tmp_path: pathlib.Path, seed: int) -> None:
     example = Example(seed)

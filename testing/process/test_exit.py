@@ -84,6 +84,7 @@ def test_a_process_ends_after_a_scan_that_was_not_read_to_its_end(long: str, for
     assert "1 / 0" in end or done.stderr == ""
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("seconds", [0.5, 2], ids=["early", "late"])
 def test_a_process_ends_whose_daemon_thread_is_in_the_middle_of_a_scan(long: str, seconds: float) -> None:
     """Importing DuckDB takes half a second on a busy machine: early may be before the query."""

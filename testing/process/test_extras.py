@@ -69,6 +69,7 @@ def test_importing_hyperslab_imports_no_package_of_an_extra_but_duckdb() -> None
     assert done.stdout == "[]\n", done.stderr
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("package", "extra", "use"),
     [

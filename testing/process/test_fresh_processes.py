@@ -57,6 +57,7 @@ def told(pickled: bytes, expression: str) -> str:
     return done.stdout.decode().strip()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", TOLD)
 def test_an_object_is_whole_in_a_process_that_imported_nothing(tmp_path: pathlib.Path, name: str) -> None:
     it = objects(tmp_path / "f.h5")[name]

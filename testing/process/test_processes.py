@@ -200,6 +200,7 @@ def peak(path: pathlib.Path, where: str) -> tuple[int, int]:
     return int(rows), int(kib)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("where", ["", "x >= 0"])
 @pytest.mark.parametrize("chunks", [None, (64, 256)], ids=["contiguous", "chunked"])
 def test_memory_of_a_scan_does_not_grow_with_the_dataset(tmp_path: pathlib.Path, where: str, chunks: tuple[int, int] | None) -> None:

@@ -15,6 +15,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 ROWS = 137
@@ -256,7 +257,7 @@ MADE = [Arrays(seed, level) for seed, level in enumerate([None, None, "Z", "K", 
 
 
 @given(CONDITIONS, st.sampled_from(MADE))
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_a_condition_keeps_the_rows_that_python_keeps(condition: Condition, made: Arrays) -> None:
     passes = [condition.of(row) is True for row in made.rows]
     wanted = np.flatnonzero(passes)
@@ -270,7 +271,7 @@ def test_a_condition_keeps_the_rows_that_python_keeps(condition: Condition, made
 
 
 @given(CONDITIONS, st.sampled_from(MADE), st.sampled_from(["f4", "f8", "i8", "u8", "i2"]), st.lists(st.floats(0, 1), min_size=1, max_size=3))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_what_is_known_of_the_rows_is_what_numpy_says(condition: Condition, made: Arrays, name: str, q: list[float]) -> None:
     kept = made.columns[name][[condition.of(row) is True for row in made.rows]]
     numbers = kept[~np.isnan(kept)] if kept.dtype.kind == "f" else kept
@@ -285,6 +286,7 @@ def test_what_is_known_of_the_rows_is_what_numpy_says(condition: Condition, made
     np.testing.assert_array_equal(query.histogram(name, edges).values, np.histogram(numbers.astype("f8"), edges)[0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("level", [None, "Z", "K", "P", "X"])
 @pytest.mark.parametrize("compression", [None, "gzip"])
 def test_every_selectivity_is_exact(tmp_path: pathlib.Path, level: str | None, compression: str | None) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 
@@ -183,7 +184,7 @@ def test_a_list_holds_what_comparing_with_each_constant_finds(tmp_path: pathlib.
                 assert np.array_equal(hs.query(path, "/", f"x in ({text})").positions(), wanted), (level, text[:100])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_random_lists_compare_exactly(data: st.DataObject) -> None:
     dtype = data.draw(st.sampled_from(["i4", "i8", "u8", "u1", "f2", "f4", "f8"]))

@@ -15,25 +15,19 @@ import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-from library_calls import LIBRARY
+from library_calls import List, compound_of, set_fill_value
 
 TEXT, LIST = h5py.string_dtype(), h5py.vlen_dtype("<i4")
 RECORD = np.dtype([("t", TEXT), ("n", "<i8"), ("l", LIST)])
 LENGTH = 10
 
-LIBRARY.H5Pset_fill_value.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
-
-
-class _List(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_size_t), ("items", ctypes.c_void_p)]
-
 
 class _Record(ctypes.Structure):
-    _fields_ = [("t", ctypes.c_char_p), ("n", ctypes.c_int64), ("l", _List)]
+    _fields_ = [("t", ctypes.c_char_p), ("n", ctypes.c_int64), ("l", List)]
 
 
 _ITEMS = (ctypes.c_int32 * 3)(7, 8, 9)
-_THREE = _List(3, ctypes.addressof(_ITEMS))
+_THREE = List(3, ctypes.addressof(_ITEMS))
 
 
 def kinds() -> dict[str, tuple[Any, Any, Any, Any]]:
@@ -51,13 +45,11 @@ def made_by_hdf5(path: pathlib.Path, kind: str, alloc: str = "incr", time: str =
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     stored = h5py.h5t.py_create(np.dtype(dtype), logical=True)
     if kind == "record":
-        memory = h5py.h5t.create(h5py.h5t.COMPOUND, ctypes.sizeof(_Record))
         members = {"t": h5py.h5t.py_create(np.dtype(TEXT), logical=True), "n": h5py.h5t.NATIVE_INT64, "l": h5py.h5t.vlen_create(h5py.h5t.NATIVE_INT32)}
-        for name, member in members.items():
-            memory.insert(name.encode(), getattr(_Record, name).offset, member)
+        memory = compound_of(_Record, members)
     else:
         memory = stored
-    assert LIBRARY.H5Pset_fill_value(creation.id, memory.id, ctypes.addressof(fill)) >= 0
+    set_fill_value(creation, memory, fill)
     creation.set_alloc_time({"early": h5py.h5d.ALLOC_TIME_EARLY, "late": h5py.h5d.ALLOC_TIME_LATE, "incr": h5py.h5d.ALLOC_TIME_INCR}[alloc])
     creation.set_fill_time({"ifset": h5py.h5d.FILL_TIME_IFSET, "alloc": h5py.h5d.FILL_TIME_ALLOC}[time])
     if "chunks" in options:
@@ -165,6 +157,7 @@ ROUTES = [repacked, recovered, copied, copied_within, converted]
 LAYOUTS: list[dict[str, Any]] = [{}, {"chunks": (4,)}, {"chunks": (4,), "gzip": True}, {"chunks": (4,), "grows": True}]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["text", "list", "record"])
 @pytest.mark.parametrize("options", LAYOUTS, ids=["contiguous", "chunked", "gzip", "growing"])
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.__name__)

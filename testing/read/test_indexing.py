@@ -9,6 +9,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 SHAPE = (6, 9, 4)
@@ -51,7 +52,7 @@ def keys(draw: st.DrawFn) -> tuple[object, ...]:
     return tuple(key)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=keys())
 def test_any_key_selects_what_numpy_selects(opened, key) -> None:
     values, datasets = opened

@@ -61,6 +61,7 @@ def selections() -> list[tuple]:
     return made
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("chunks", CHUNKS)
 def test_every_thread_count_reads_what_numpy_selects(written: tuple[pathlib.Path, dict[str, np.ndarray]], chunks: str, threads: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from hyperslab.values import indexing_keys
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 from judge import identical
 
@@ -130,7 +131,7 @@ def outer(values: np.ndarray[Any, Any], key: tuple[Any, ...], ndim: int) -> np.n
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, "virtual"])
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_any_key_selects_what_numpy_selects(opened: Any, layout: str, data: st.DataObject) -> None:
     values, file = opened
@@ -150,7 +151,7 @@ def test_any_key_selects_what_numpy_selects(opened: Any, layout: str, data: st.D
 
 
 @pytest.mark.parametrize("layout", [*LAYOUTS, "virtual"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_masks_of_the_whole_shape_give_their_elements_in_order(opened: Any, layout: str, data: st.DataObject) -> None:
     values, file = opened
@@ -164,7 +165,7 @@ def test_masks_of_the_whole_shape_give_their_elements_in_order(opened: Any, layo
         assert identical(file[name][mask, "v"], values[name][mask]["v"])
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(key=keys((23,)))
 def test_arrays_of_one_dimension(opened: Any, key: Any) -> None:
     values, file = opened

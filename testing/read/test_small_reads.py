@@ -14,6 +14,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 from judge import identical
 
@@ -80,7 +81,7 @@ keys = st.one_of(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_key_gives_what_h5py_gives(path: pathlib.Path, layout: str, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["f4", "i2", "bool", "c8", "S5", "record", "enum", "array", "partly"]))
@@ -89,6 +90,7 @@ def test_every_key_gives_what_h5py_gives(path: pathlib.Path, layout: str, data: 
             assert identical(ours[f"{layout}/{name}"][key], theirs[layout][name][key])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("order", ["in order", "backwards", "at random", "in slices over chunks", "along columns"])
 @pytest.mark.parametrize("cache", [None, 0, 5000])
@@ -286,7 +288,7 @@ def test_a_negative_size_is_refused(path: pathlib.Path) -> None:
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "chunked"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(rows=st.lists(st.integers(0, 3999), min_size=1, max_size=40), columns=st.sampled_from([slice(None), slice(5, 300, 7), 17, [3, 99]]))
 def test_rows_far_apart(wide: pathlib.Path, layout: str, rows: list[int], columns: Any) -> None:
     expected = np.arange(4000 * 500, dtype="i4").reshape(4000, 500)

@@ -196,6 +196,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault, kind, text", FAULTS)
 @pytest.mark.parametrize("when", ["opening", "reading"])
 def test_each_fault_is_one_clear_error(server, sample, fault, kind, text, when):

@@ -161,6 +161,7 @@ def test_files_are_as_local_ones(cloud: Cloud) -> None:
     ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("values", [np.arange(1000.0), LARGE], ids=["one request", "parts"])
 def test_an_object_appears_whole_and_is_replaced_or_kept(cloud: Cloud, values: Any, tmp_path: pathlib.Path) -> None:
     for mode in ("x", "w", "w"):
@@ -232,6 +233,7 @@ def write_task(plan: hs.WritePlan, number: int) -> bytes:
         return task.finish()
 
 
+@pytest.mark.sampled(8)
 def test_many_writers_make_a_container_that_is_fused_and_vacuumed(cloud: Cloud, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Credentials do not travel with plans, and all other options do.
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", KEY)

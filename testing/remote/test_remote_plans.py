@@ -11,10 +11,9 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import h5py
@@ -24,7 +23,7 @@ import netCDF4
 import numpy as np
 import pytest
 from hyperslab.maintenance.operations import VacuumResult
-from range_server import Asked, Server, serving
+from range_server import Asked, Server
 from thread_communicator import everyone
 
 ADDRESS = "s3://bucket/run/out.h5"
@@ -34,14 +33,8 @@ LARGE = RNG.integers(0, 1 << 30, 9 << 20, dtype="i4")  # 36 MiB: three parts
 
 
 @pytest.fixture
-def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A store, and a folder for temporary files that must be empty at the end."""
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    with serving() as made:
-        yield made
-    assert os.listdir(tmp_path / "temporary") == [] and made.uploads == {}
+def server(clean_server: Server) -> Server:
+    return clean_server
 
 
 def plan_of(server: Server, mode: str = "x", **options: Any) -> hs.WritePlan:
@@ -349,6 +342,7 @@ def killed(server: Server, folder: pathlib.Path, plan: hs.WritePlan, work: str, 
         time.sleep(0.01)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("work", "place"),
     [
@@ -380,6 +374,7 @@ def test_a_commit_ends_the_upload_of_a_killed_attempt(server: Server, tmp_path: 
     np.testing.assert_array_equal(opened(server)["x"][:], np.concatenate([LARGE, LARGE]))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "place",
     [
@@ -404,6 +399,7 @@ def test_a_killed_committer_leaves_the_old_state_or_the_new_one(server: Server, 
     check(server, tmp_path / "down")
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("fault", [500, "reset", "expired", 403, "lost"])
 @pytest.mark.parametrize("place", ["list-type", "commit.json", "master"])
 def test_a_commit_that_a_store_fails_changes_nothing_and_can_be_repeated(server: Server, tmp_path: pathlib.Path, fault: Any, place: str) -> None:
@@ -429,6 +425,7 @@ def test_a_commit_that_a_store_fails_changes_nothing_and_can_be_repeated(server:
     check(server, tmp_path / "down")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", [500, "reset", "expired", 403])
 @pytest.mark.parametrize("part", ["", "partNumber=2", "uploadId"])
 def test_a_task_that_a_store_fails_leaves_nothing(server: Server, fault: Any, part: str) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from typing import Any
 
 import h5py
@@ -21,27 +18,22 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import xarray
-from range_server import Asked, Server, serving
+from range_server import Asked, Server
 
 RNG = np.random.default_rng(27)
 LARGE = RNG.integers(0, 1 << 30, 9 << 20, dtype="i4")  # 36 MiB: three parts
 
 
 @pytest.fixture
-def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A store, and a folder for temporary files that must be empty at the end."""
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    with serving() as made:
-        yield made
-    assert os.listdir(tmp_path / "temporary") == [] and made.uploads == {}
+def server(clean_server: Server) -> Server:
+    return clean_server
 
 
 def content(server: Server, name: str) -> h5py.File:
     return h5py.File(io.BytesIO(server.objects[f"bucket/{name}"]), "r")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("values", [np.arange(10), LARGE], ids=["one request", "in parts"])
 @pytest.mark.parametrize("mode", ["w", "x"])
 def test_a_file_appears_when_it_is_closed(server: Server, values: Any, mode: str) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hyperslab.engines.polars_predicate import pushed
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 ROWS = 400
@@ -94,7 +95,7 @@ def predicates(draw: st.DrawFn, depth: int = 3) -> pl.Expr:
     return ~left if what == "not" else left & right if what == "and" else left | right
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(predicate=predicates(), engine=st.sampled_from(["in-memory", "streaming"]), few=st.booleans())
 def test_polars_gets_the_rows_that_it_would_filter_itself(mixed: hs.Table, predicate: pl.Expr, engine: Any, few: bool) -> None:
     whole = pl.from_arrow(mixed.to_arrow())

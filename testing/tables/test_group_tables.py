@@ -323,6 +323,7 @@ def test_an_object_whose_name_has_wildcards_is_taken_literally(tmp_path: pathlib
     assert hs.sql('select * from "dataset_?"', f).fetchall() == [(0, 1), (1, 2)]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(25))
 def test_every_member_of_a_group_is_a_column_or_named(tmp_path: pathlib.Path, seed: int) -> None:
     """Groups of any datasets, in every layout: nothing vanishes, values are h5py's, splits give the same rows."""

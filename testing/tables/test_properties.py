@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 OPERATORS = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "=": np.equal, "!=": np.not_equal}
@@ -48,7 +49,7 @@ def predicates(draw: st.DrawFn, names: list[str], depth: int = 2):
     return f"{name} {word} {low}", lambda row: bool(OPERATORS[word](row[name], low))
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data(), grid=grids(), batch_rows=st.integers(1, 50), splits=st.integers(1, 9), threads=st.sampled_from([1, 2, 3]))
 def test_a_scan_keeps_the_rows_that_nested_loops_keep(tmp_path_factory: pytest.TempPathFactory, data, grid, batch_rows, splits, threads) -> None:
     shape, chunks, with_scales = grid

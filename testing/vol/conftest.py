@@ -3,7 +3,7 @@
 import pathlib
 
 import pytest
-from programs import PLUGIN
+from programs import CONTAINER_PROGRAM, PLUGIN, run
 
 
 @pytest.fixture
@@ -17,3 +17,12 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     folder = tmp_path_factory.mktemp("plugins")
     (folder / PLUGIN.name).symlink_to(PLUGIN)
     return folder
+
+
+@pytest.fixture(scope="module")
+def native(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """The file that the program of containers writes without the connector."""
+    path = tmp_path_factory.mktemp("native") / "out.h5"
+    done = run([str(CONTAINER_PROGRAM), str(path)])
+    assert done.returncode == 0, done.stderr
+    return path

@@ -13,6 +13,8 @@ import pyarrow.ipc as ipc
 
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", pathlib.Path.home() / ".cache/hyperslab/target"))
 PLUGIN = pathlib.Path(os.environ.get("HYPERSLAB_VOL", TARGET / "debug" / "libhyperslab_vol.so"))
+#: Writes a file with every kind of object by h5py.
+CONTAINER_PROGRAM = pathlib.Path(__file__).parents[1] / "lib" / "container_program.py"
 
 
 def run(program: list[str], plugins: pathlib.Path | None = None, connector: str = "arrow") -> subprocess.CompletedProcess[str]:

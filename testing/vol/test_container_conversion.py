@@ -13,9 +13,8 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
-from programs import PLUGIN, run, script
+from programs import run, script
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "lib" / "container_program.py"
 FORMS = ("folder", "file")
 DATA = pathlib.Path(__file__).parents[2] / "examples/data"
 
@@ -59,22 +58,6 @@ SEEN = """
         for name in f["ordered"]:
             print("in order", name)
 """
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    assert PLUGIN.exists(), f"{PLUGIN} is missing: make vol"
-    folder = tmp_path_factory.mktemp("plugins")
-    (folder / PLUGIN.name).symlink_to(PLUGIN)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def native(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    path = tmp_path_factory.mktemp("native") / "out.h5"
-    done = run([str(PROGRAM), str(path)])
-    assert done.returncode == 0, done.stderr
-    return path
 
 
 @pytest.fixture(scope="module", params=FORMS)

@@ -14,32 +14,15 @@ import hyperslab as hs
 import numpy as np
 import pyarrow as pa
 import pytest
-from programs import PLUGIN, run, script
+from programs import CONTAINER_PROGRAM, run, script
 
-PROGRAM = pathlib.Path(__file__).parents[1] / "lib" / "container_program.py"
 FORMS = {"folder": "arrow", "file": "arrow form=file"}
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    assert PLUGIN.exists(), f"{PLUGIN} is missing: make vol"
-    folder = tmp_path_factory.mktemp("plugins")
-    (folder / PLUGIN.name).symlink_to(PLUGIN)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def native(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    path = tmp_path_factory.mktemp("native") / "out.h5"
-    done = run([str(PROGRAM), str(path)])
-    assert done.returncode == 0, done.stderr
-    return path
 
 
 @pytest.fixture(scope="module", params=FORMS)
 def container(request: pytest.FixtureRequest, plugins: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     path = tmp_path_factory.mktemp(request.param) / "out.h5"
-    done = run([str(PROGRAM), str(path)], plugins, FORMS[request.param])
+    done = run([str(CONTAINER_PROGRAM), str(path)], plugins, FORMS[request.param])
     assert done.returncode == 0, done.stderr
     assert path.is_dir() == (request.param == "folder")
     return path
@@ -134,6 +117,7 @@ with h5py.File(sys.argv[1], "w") as f:
 """
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_many_small_datasets_are_in_a_pack(form: str, plugins: pathlib.Path, tmp_path: pathlib.Path) -> None:
     ours, native = tmp_path / "ours.h5", tmp_path / "native.h5"
@@ -187,7 +171,7 @@ def test_a_container_becomes_the_hdf5_file_that_it_would_have_been(form: str, pl
     """By `repack`, with the chunks and filters that the program asked for."""
     program = f"""
         import sys
-        sys.path.insert(0, {str(PROGRAM.parent)!r})
+        sys.path.insert(0, {str(CONTAINER_PROGRAM.parent)!r})
         import container_program, h5py
         with h5py.File(sys.argv[1], "w") as f:
             for name in ("numbers", "texts", "compounds", "ragged", "scales"):

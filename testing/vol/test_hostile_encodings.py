@@ -160,6 +160,7 @@ def test_a_container_of_ones_own_is_read(container: pathlib.Path, plugins: pathl
     assert len(found) == 10 and set(found.values()) == {None}, found
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("path", "column", "change"),
     [

@@ -125,6 +125,7 @@ def test_two_writers_are_kept_apart_even_when_the_first_has_published(plugins: p
     assert done.stdout.split() == ["1", "True", "1", "True"], done.stderr
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("moment", range(6))
 def test_a_writer_killed_under_way_leaves_a_whole_file(plugins: pathlib.Path, written: pathlib.Path, moment: int) -> None:
     """Published states are numbered; whatever is there afterwards is one of them, whole, and can be written again."""

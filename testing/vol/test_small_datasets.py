@@ -149,6 +149,7 @@ def test_a_reader_keeps_its_packs(plugins: pathlib.Path, tmp_path: pathlib.Path)
     assert len(packs(path)) == 1, "the pack that no reader has open is removed"
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("moment", range(4))
 def test_a_writer_killed_under_way_leaves_a_whole_state(plugins: pathlib.Path, tmp_path: pathlib.Path, moment: int, form: str) -> None:

@@ -9,20 +9,14 @@ from typing import Any
 
 import h5py
 import hyperslab as hs
-import library_calls
 import numpy as np
 import pytest
+from library_calls import List, compound_of, set_fill_value
 
-LIBRARY = library_calls.library()
-LIBRARY.H5Pset_fill_value.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
 RECORD = np.dtype([("t", h5py.string_dtype()), ("r", h5py.ref_dtype), ("s", h5py.regionref_dtype), ("n", "<i4")])
 LISTS = h5py.vlen_dtype(h5py.ref_dtype)
 LENGTH = 7
 LAYOUTS: list[dict[str, Any]] = [{}, {"chunks": (3,)}, {"chunks": (3,), "maxshape": (None,)}]
-
-
-class _List(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_size_t), ("items", ctypes.c_void_p)]
 
 
 class _Record(ctypes.Structure):
@@ -43,21 +37,19 @@ def make(path: pathlib.Path, kind: str, written: bool, **options: Any) -> None:
         items = (ctypes.c_uint64 * 3)(address, 0, h5py.h5o.get_info(x.id).addr)
         creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         memory: Any = {"object": h5py.h5t.STD_REF_OBJ, "region": h5py.h5t.STD_REF_DSETREG}.get(kind)
-        fill: Any = {"object": ctypes.c_uint64(address), "region": (ctypes.c_ubyte * 12)(*region), "list": _List(3, ctypes.addressof(items))}.get(kind)
+        fill: Any = {"object": ctypes.c_uint64(address), "region": (ctypes.c_ubyte * 12)(*region), "list": List(3, ctypes.addressof(items))}.get(kind)
         if kind == "list":
             memory = h5py.h5t.vlen_create(h5py.h5t.STD_REF_OBJ)
         elif kind == "record":
-            memory = h5py.h5t.create(h5py.h5t.COMPOUND, ctypes.sizeof(_Record))
             members = {
                 "t": h5py.h5t.py_create(np.dtype(h5py.string_dtype()), logical=True),
                 "r": h5py.h5t.STD_REF_OBJ,
                 "s": h5py.h5t.STD_REF_DSETREG,
                 "n": h5py.h5t.NATIVE_INT32,
             }
-            for name, member in members.items():
-                memory.insert(name.encode(), getattr(_Record, name).offset, member)
+            memory = compound_of(_Record, members)
             fill = _Record(b"none", address, (ctypes.c_ubyte * 12)(*region), -9)
-        assert LIBRARY.H5Pset_fill_value(creation.id, memory.id, ctypes.addressof(fill)) >= 0
+        set_fill_value(creation, memory, fill)
         if "chunks" in options:
             creation.set_chunk(options["chunks"])
         space = h5py.h5s.create_simple((LENGTH,), (h5py.h5s.UNLIMITED,) if "maxshape" in options else (LENGTH,))
@@ -160,6 +152,7 @@ def test_containers(tmp_path: pathlib.Path, kind: str) -> None:
                 assert led(g, g["top/d"][...]) == led(f, f["top/d"][...]) and led(g, g["top/d"].fillvalue) == FILLS[kind]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["object", "region", "list", "record"])
 @pytest.mark.parametrize("options", LAYOUTS, ids=["contiguous", "chunked", "growing"])
 @pytest.mark.parametrize("route", [repacked, recovered, copied, copied_within], ids=lambda route: route.__name__)

@@ -286,6 +286,7 @@ def check_equal(ours: Any, theirs: Any) -> None:
         assert sorted(a.attrs) == sorted(b.attrs) and all(same(a.attrs[key], b.attrs[key]) for key in b.attrs)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_random_operations_leave_what_h5py_leaves(tmp_path: pathlib.Path, seed: int) -> None:
     with hs.create(tmp_path / "x.h5") as f, h5py.File(tmp_path / "y.h5", "w") as g:

@@ -188,6 +188,7 @@ def some_contents(rng):
     return fill
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("page_bytes", [512, 520, 1024, 4096, 10_000, 65536, 1 << 20])
 @pytest.mark.parametrize("seed", range(6))
 def test_files_of_pages_are_read_and_changed_page_by_page(tmp_path, page_bytes, seed):

@@ -141,6 +141,7 @@ def kinds(plan: hs.WritePlan, number: int, kind: str) -> bytes:
         return task.finish()
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("durable", [False, True])
 @pytest.mark.parametrize("tasks", [1, 3, 40])
 @pytest.mark.parametrize("kind", ["plain", "gzip", "fletcher32", "text", "new"])

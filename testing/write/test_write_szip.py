@@ -66,6 +66,7 @@ def test_chunks_are_no_larger_than_those_of_the_library(tmp_path: pathlib.Path, 
     assert compared > 300
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_random_runs_come_back(tmp_path: pathlib.Path, seed: int) -> None:
     """Runs of zeros and of other values whose ends lie anywhere in blocks, segments of 64 blocks and intervals of 128."""

@@ -119,6 +119,7 @@ def test_floats_with_scaleoffset_become_what_the_library_makes_of_them(tmp_path:
         assert np.array_equal(f["not finite"][:], np.array([1.5, np.nan, np.inf], dtype), equal_nan=True)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["u1", "i1", "<i2", ">u2", "<i4", ">f4", "<f8", ">i8"])
 @pytest.mark.parametrize("options", [None, ("ec", 16), ("nn", 32), ("ec", 2)], ids=str)
 def test_szip_is_what_the_library_reads(tmp_path: pathlib.Path, dtype: str, options: Any) -> None:

@@ -74,6 +74,7 @@ ENCODINGS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("unlimited", [[], ["time"], ["time", "y"]])
 @pytest.mark.parametrize("where", ["argument", "variables"])
 @pytest.mark.parametrize("case", ENCODINGS)

@@ -20,6 +20,7 @@ import xarray as xr
 from hyperslab.xarray.engine import HyperslabBackendEntrypoint
 from hyperslab.xarray.point_reading import read_points
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -204,7 +205,7 @@ def arrays(tmp_path_factory):
 axis_keys = st.one_of(st.slices(11), st.integers(-11, 10), st.lists(st.integers(-11, 10), max_size=6), hnp.arrays(bool, st.just(11)).map(np.flatnonzero))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(keys=st.tuples(axis_keys, axis_keys, axis_keys), name=st.sampled_from(["chunked", "packed", "contiguous", "text"]))
 def test_outer_indexing_is_numpys(arrays, keys, name):
     path, values = arrays
@@ -215,7 +216,7 @@ def test_outer_indexing_is_numpys(arrays, keys, name):
     np.testing.assert_array_equal(found.values, expected.values)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     data=st.data(),
     name=st.sampled_from(["chunked", "packed", "contiguous", "text"]),

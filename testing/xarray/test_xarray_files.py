@@ -12,6 +12,7 @@ import pytest
 import xarray as xr
 from hyperslab.xarray import engine as xarray_engine
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -73,7 +74,7 @@ along_time = st.one_of(st.slices(10), st.integers(-10, 9), st.lists(st.integers(
 along_y = st.one_of(st.slices(4), st.integers(-4, 3), st.lists(st.integers(-4, 3), max_size=5))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(time=along_time, y=along_y, name=st.sampled_from(["t2m", "late"]))
 def test_selections_are_numpys(folder, time, y, name):
     opened, expected = hs.open_mfdataset(str(folder / "run*.nc")), theirs_kept(folder)
@@ -82,7 +83,7 @@ def test_selections_are_numpys(folder, time, y, name):
     xr.testing.assert_identical(found.load(), wanted)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data(), count=st.integers(0, 20), name=st.sampled_from(["t2m", "late"]))
 def test_points_are_numpys(folder, data, count, name):
     opened, expected = hs.open_mfdataset(str(folder / "run*.nc")), theirs_kept(folder)

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 COUNT = 5
@@ -63,7 +64,7 @@ def test_coordinates_of_the_new_dimension(folder, expected):
         hs.open_mfdataset(str(folder / "*.nc"), new_dim={"run": runs[:2]})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     run=st.one_of(st.integers(-COUNT, COUNT - 1), st.slices(COUNT), st.lists(st.integers(-COUNT, COUNT - 1), max_size=7)),
     y=st.one_of(st.integers(-4, 3), st.slices(4), st.lists(st.integers(-4, 3), max_size=5)),
@@ -75,7 +76,7 @@ def test_selections_are_numpys(folder, expected, run, y, name):
     xr.testing.assert_identical(opened[name].isel(key).load(), expected[name].isel(key))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(data=st.data(), count=st.integers(0, 6), name=st.sampled_from(["t2m", "total", "packed"]))
 def test_points_are_numpys(folder, expected, data, count, name):
     opened = hs.open_mfdataset(str(folder / "*.nc"), new_dim="run")

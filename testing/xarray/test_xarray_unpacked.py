@@ -16,6 +16,7 @@ import pytest
 import xarray as xr
 from hyperslab.xarray.unpacked import UnpackedArray
 from hypothesis import HealthCheck, given, settings
+from sampling import examples
 from hypothesis import strategies as st
 
 ENGINE = xarray_engine.HyperslabBackendEntrypoint
@@ -99,7 +100,7 @@ def is_fused(variable: xr.DataArray) -> bool:
     return isinstance(data, UnpackedArray)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("options", [{}, {"mask_and_scale": {"v1": False, "v2": True}}, {"mask_and_scale": False}, {"decode_times": False}], ids=str)
@@ -126,7 +127,7 @@ SLICES = st.slices(13) | st.integers(-7, 6) | st.lists(st.integers(-7, 6), max_s
 
 
 @pytest.mark.filterwarnings("ignore")
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), dtype=st.sampled_from(DTYPES))
 def test_selections_are_what_xarray_decodes(folder: pathlib.Path, data: st.DataObject, dtype: str) -> None:
     path = folder / f"{dtype}.nc"

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from spark_session import builder, live
 
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -118,32 +119,18 @@ def slow_classes(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, slow_classes: pathlib.Path) -> Iterator[Any]:
     import hyperslab as hs
-    from pyspark.sql import SparkSession
 
-    folder = tmp_path_factory.mktemp("spark")
     classes = [str(slow_classes), *map(str, [*sorted(aws().glob("*.jar")), *sorted(azure().glob("*.jar"))])]
-    builder = (
-        SparkSession.builder.master("local[2,2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.warehouse.dir", str(folder))
-        .config("spark.driver.memory", "1g")
+    session_builder = (
+        builder(tmp_path_factory.mktemp("spark"), "local[2,2]")
         .config("spark.driver.extraClassPath", ":".join(classes))
         .config("spark.hadoop.fs.slow.impl", "slow.SlowFileSystem")
-        .config(
-            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
-        )
     )
-    session = hs.spark.configure(builder).getOrCreate()
+    session = hs.spark.configure(session_builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     assert live(session) == (0, 0)
     session.stop()
-
-
-def live(spark: Any) -> tuple[int, int]:
-    jvm = spark._jvm.io.hyperslab
-    return jvm.NativeBatch.live(), jvm.NativeReader.live()
 
 
 @pytest.fixture(autouse=True)

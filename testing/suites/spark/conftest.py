@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from spark_session import builder, live
 
 if importlib.util.find_spec("pyspark") is None:
     collect_ignore_glob = ["test_*.py"]
@@ -15,21 +17,29 @@ if importlib.util.find_spec("pyspark") is None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "once: long, and the same for every version of Spark")
+    config.addinivalue_line("markers", "whole: only in `make test-spark-whole`")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Runs each test with one of its parameters only, and on Spark 3.5 not the long ones; `make test-spark-whole` runs all."""
+    """Runs each test with one of its parameters only. On Spark 3.5, which has the same code of ours, it runs every third test of a file, the first one
+    included, and none that is marked `once`. `make test-spark-whole` runs all."""
     if importlib.util.find_spec("pyspark") is None or os.environ.get("HYPERSLAB_SPARK_WHOLE"):
         return
     import pyspark
 
     is_old = pyspark.__version__.startswith("3.")
+    #: By file, how many tests were seen.
+    counts: dict[pathlib.Path, int] = {}
     seen: set[str] = set()
     kept, left = [], []
     for item in items:
         name = item.nodeid.split("[")[0]
-        again = name in seen or (is_old and item.get_closest_marker("once") is not None)
-        (left if again else kept).append(item)
+        is_left = name in seen or item.get_closest_marker("whole") is not None
+        if is_old and not is_left:
+            is_once = item.get_closest_marker("once") is not None
+            is_left = is_once or counts.setdefault(item.path, 0) % 3 != 0
+            counts[item.path] = counts.get(item.path, 0) + (not is_once)
+        (left if is_left else kept).append(item)
         seen.add(name)
     config.hook.pytest_deselected(items=left)
     items[:] = kept
@@ -38,34 +48,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     import hyperslab as hs
-    from pyspark.sql import SparkSession
 
-    folder = tmp_path_factory.mktemp("warehouse")
-    builder = (
-        SparkSession.builder.master("local[2]")
+    session_builder = (
+        builder(tmp_path_factory.mktemp("warehouse"), "local[2]")
         .appName("hyperslab-test")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.execution.arrow.pyspark.enabled", "true")
         .config("spark.sql.session.timeZone", "America/New_York")
-        .config("spark.sql.warehouse.dir", str(folder))
-        .config("spark.driver.memory", "1g")
-        # Tests are too short to benefit from the optimizing compiler.
-        .config(
-            "spark.driver.extraJavaOptions", f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={folder} -Dhyperslab.native.folder={folder}/native"
-        )
     )
-    session = hs.spark.configure(builder).getOrCreate()
+    session = hs.spark.configure(session_builder).getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
     assert live(session) == (0, 0)
     session.stop()
-
-
-def live(spark: Any) -> tuple[int, int]:
-    """The numbers of exported structures, and of readers and writers, that are not released."""
-    jvm = spark._jvm.io.hyperslab
-    return jvm.NativeBatch.live(), jvm.NativeReader.live() + jvm.NativeWrite.live()
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ def snippets(language: str) -> str:
     return "\n".join(re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
 
 
-@pytest.mark.once
+@pytest.mark.whole
 def test_the_snippets_in_scala_run(tmp_path: pathlib.Path) -> None:
     import hyperslab as hs
     import pyspark
