@@ -88,7 +88,8 @@ class DecodedView(View):
         keys = key if isinstance(key, tuple) else (key,)
         is_box = all(one is Ellipsis or isinstance(one, (int, np.integer, slice)) for one in keys)
         end = slice(None) if any(one is Ellipsis for one in keys) else Ellipsis
-        characters = np.asarray(self._dataset[(*keys, end)] if is_box else self._dataset[...])
+        whole: Key = (*keys, end)
+        characters = np.asarray(self._dataset[whole if is_box else ...])
         length = characters.shape[-1]
         raw = np.ascontiguousarray(characters).view(f"S{length}")[..., 0] if length else np.full(characters.shape[:-1], b"", "S1")
         texts = np.empty(raw.shape, object)

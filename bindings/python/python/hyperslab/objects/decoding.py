@@ -55,7 +55,7 @@ class Decoder:
 
     def __init__(self, dataset: Viewed, as_numbers: bool = False, stacklevel: int = 1) -> None:
         self._name, self._file = dataset.name, dataset.file.filename
-        self.decoding = None if dataset.dtype.kind not in "iuf" or (dataset.dtype.metadata or {}).get("enum") else decoding_of(dataset)
+        self.decoding = None if dataset.dtype.kind not in "iuf" or "enum" in (dataset.dtype.metadata or ()) else decoding_of(dataset)
         self.dtype: AnyDtype = dataset.dtype
         if self.decoding is None:
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
 
 def _own_calendar(scale: Dataset) -> str | None:
     """The calendar of dates, if it is not the one that everybody uses."""
-    decoding = decoding_of(scale)
+    decoding = decoding_of(cast(Any, scale))
     calendar = None if decoding is None or decoding.time is None else decoding.time.calendar
     return None if calendar in ("standard", "proleptic_gregorian") else calendar
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -123,7 +123,7 @@ def _parts(extent: int, step: int, aim: int) -> list[slice]:
 
 def decoded(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
     """The values as floats: missing and infinite ones NaN, packed ones unpacked; times are counts."""
-    values = np.asarray(Decoder(dataset, as_numbers=True).decoded(np.asarray(dataset[key])), float)
+    values: Array = np.asarray(Decoder(cast(Any, dataset), as_numbers=True).decoded(np.asarray(dataset[key]))).astype("f8")
     return np.where(np.isfinite(values), values, np.nan)
 
 

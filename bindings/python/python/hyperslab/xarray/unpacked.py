@@ -39,7 +39,8 @@ class UnpackedArray(HyperslabArray):
     def _converted(self, values: AnyArray) -> AnyArray:
         found = self._decoding.decode(np.ascontiguousarray(values, values.dtype.newbyteorder("=")).tobytes())
         assert found is not None  # numbers are decoded, all of them
-        return np.frombuffer(bytearray(found), self.dtype).reshape(values.shape)
+        decoded: AnyArray = np.frombuffer(bytearray(found), self.dtype).reshape(values.shape)
+        return decoded
 
     # An array of xarray goes to other processes, but what the core made of attributes stays.
     def __reduce__(self) -> tuple[object, ...]:
