@@ -9,11 +9,12 @@ __version__: str
 #: The formats of files that are read: the values of `File.format`.
 FORMATS: Final[tuple[str, ...]]
 __all__ = [
+    "DECODING_ATTRIBUTES",
+    "FORMATS",
     "AttributeValue",
     "ColumnIndex",
     "Committed",
     "Counters",
-    "DECODING_ATTRIBUTES",
     "DatasetDefinition",
     "DatasetReader",
     "Datatype",
@@ -22,7 +23,6 @@ __all__ = [
     "Dereferenced",
     "EachBatch",
     "Editor",
-    "FORMATS",
     "File",
     "Files",
     "FloatLayout",

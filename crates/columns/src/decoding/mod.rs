@@ -133,7 +133,23 @@ impl Decoding {
             problems.push(Problem { attribute: "units", message });
             Kind::Number
         });
-        Ok(Some(Self { stored: stored.clone(), meant, missing, default_fill, valid_min, valid_max, scale, offset, kind, problems, order: plain_order(datatype) }))
+        if matches!(kind, Kind::Time(_) | Kind::Duration(_)) && meant == DataType::Int64 {
+            // numpy's NaT, which pandas and xarray write as the number that it is.
+            missing.push(Number::Integer(i64::MIN.into()));
+        }
+        Ok(Some(Self {
+            stored: stored.clone(),
+            meant,
+            missing,
+            default_fill,
+            valid_min,
+            valid_max,
+            scale,
+            offset,
+            kind,
+            problems,
+            order: plain_order(datatype),
+        }))
     }
 
     /// What decoded values are.

@@ -161,7 +161,8 @@ impl<'a> Window<'a> {
                 .collect();
             let projected = Datatype::Compound { size: *size, members };
             let (bytes, heap) = self.read(dataset, &projected)?;
-            let array = Column::new("record", &projected, &[], Conventions::Raw)?.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(dataset, e))?;
+            let array =
+                Column::new("record", &projected, &[], Conventions::Raw)?.to_arrow(&bytes, &heap).map_err(|e| self.part.segment.file.place(dataset, e))?;
             let array = array.as_any().downcast_ref::<StructArray>();
             let array = array.ok_or_else(|| Error::internal("a compound is not a struct"))?;
             records.insert(dataset, array.clone());

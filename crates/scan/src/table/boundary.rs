@@ -10,7 +10,7 @@ use hyperslab_formats::{Attributes, Dataset, ObjectId};
 use hyperslab_reader::{File, ForkMutex, Found};
 
 /// Attributes that a boundary variable inherits.
-const INHERITED: [&str; 5] = ["units", "calendar", "leap_month", "leap_year", "month_lengths"];
+pub(super) const INHERITED: [&str; 5] = ["units", "calendar", "leap_month", "leap_year", "month_lengths"];
 
 /// The last dimension of a boundary variable is the number of vertices of a cell: at most this many. Other variables are
 /// not looked for among the bounds of their neighbors, whose attributes would all have to be read.

@@ -14,7 +14,7 @@ use super::boundary;
 use super::column_order::ColumnOrder;
 use super::members::{self, Member, Omitted};
 use super::resolver::{BYTES_PER_COLUMN, MAX_COLUMNS};
-use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns};
+use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns, shown_datatype};
 use crate::request::Layout;
 
 impl Segment {
@@ -204,9 +204,9 @@ impl Builder<'_> {
         decoding(&self.found.file, self.decode)
     }
 
-    /// The datatype of the column: references that are not decoded are bytes.
+    /// The datatype of the column.
     fn shown(&self, datatype: &Datatype) -> Datatype {
-        if self.decode { datatype.clone() } else { datatype.with_references_as_bytes() }
+        shown_datatype(&self.found.file, datatype, self.decode)
     }
 
     /// A column for each of the first `count` dimensions: its coordinate values, or its indexes if it has none. `taken` are

@@ -7,6 +7,7 @@ use hyperslab_reader::File;
 use std::sync::Arc;
 
 use super::array_part::ArrayPart;
+use super::boundary::INHERITED;
 use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::mapping::{DimensionMapping, RowMapping};
@@ -83,9 +84,6 @@ fn in_file(requested: &File, path: &str, file: &File) -> Result<String> {
     }
     Ok(file.path_of(found.object)?.to_string())
 }
-
-/// What bounds have of the variable that they bound.
-const INHERITED: [&str; 5] = ["units", "calendar", "month_lengths", "leap_month", "leap_year"];
 
 /// Finds the arrays of a definition.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{Axis, Cancellation, Result, Selection};
+use hyperslab_array::{Axis, Cancellation, Datatype, Result, Selection, TimeEncoding};
 use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Dataset, ObjectId};
 use hyperslab_predicate::Predicate;
@@ -179,6 +179,17 @@ impl Segment {
     }
 }
 
+/// The datatype that a column shows: without decoding, references are bytes; with it, times of 8 bytes in a file of PyTables, the
+/// only library that writes this class of HDF5, are seconds and microseconds.
+pub(crate) fn shown_datatype(file: &File, datatype: &Datatype, decode: bool) -> Datatype {
+    if !decode {
+        return datatype.with_references_as_bytes();
+    }
+    let timevals = datatype.with_times(TimeEncoding::SecondsAndMicroseconds);
+    let is_pytables = || file.find("/").and_then(|root| root.file.attributes(root.object)).is_ok_and(|root| root.get("PYTABLES_FORMAT_VERSION").is_some());
+    if timevals.has_timevals() && is_pytables() { timevals } else { datatype.clone() }
+}
+
 /// How the elements of a dataset become the column `name`.
 ///
 /// # Errors
@@ -186,7 +197,7 @@ impl Segment {
 /// convention.
 pub fn array_column(name: &str, file: &File, id: ObjectId, dataset: &Dataset, decode: bool) -> Result<Column> {
     let attributes = readable_attributes(file, id, decode)?;
-    let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
+    let datatype = shown_datatype(file, &dataset.datatype, decode);
     Column::new(name, &datatype, &attributes.list, decoding(file, decode)).map_err(|error| file.place(id, error))
 }
 
@@ -196,7 +207,7 @@ pub(super) fn column_with_units(name: &str, file: &File, id: ObjectId, dataset: 
         Err(error) if decode => return Err(error),
         attributes => attributes.unwrap_or_default(),
     };
-    let datatype = if decode { dataset.datatype.clone() } else { dataset.datatype.with_references_as_bytes() };
+    let datatype = shown_datatype(file, &dataset.datatype, decode);
     Column::with_assumed_units(name, &datatype, &attributes.list, decoding(file, decode), units).map_err(|error| file.place(id, error))
 }
 

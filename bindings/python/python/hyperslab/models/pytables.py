@@ -20,6 +20,7 @@ from ..objects.native_objects import native_of
 from ..objects.node import Node
 from ..sources.sessions import session
 from ..values import dtype_encoding
+from ..values.timevals import in_seconds
 from .pickled_lists import Parsed, parsed
 from .pytables_rows import Rows, encoded
 
@@ -197,8 +198,7 @@ def _as_in_pytables(values: AnyArray, datatype: _native.Datatype) -> AnyArray:
     if datatype.class_name == "bitfield" and datatype.size == 1:
         return values.astype(bool)
     if datatype.class_name == "time" and datatype.size == 8:
-        # Both parts have a sign. The sum is made in the order in which PyTables makes it.
-        return 1e-6 * values.astype("i4") + (values >> 32)
+        return in_seconds(values, datatype)
     if datatype.class_name != "compound" or values.dtype.names is None:
         return values
     parts = {name: _as_in_pytables(values[name], member) for name, _, member in datatype.fields}

@@ -11,6 +11,7 @@ from ..base.type_aliases import AttributeValue, FileOptions, Paths
 from ..files.file import File
 from ..files.file import open as open_files
 from ..files.model_view import ModelView, Problem, required
+from ..objects.decoding import decoding_of
 from .grid_mesh import Mesh, Names
 from .grid_topology import lists_of
 from .ugrid_writing import Definition, define
@@ -97,8 +98,9 @@ class Ugrid(ModelView):
         except (TypeError, ValueError):
             return []
         values = np.asarray(variable[...]).ravel()
-        missing = [np.ravel(variable.attrs[key]) for key in ("_FillValue", "missing_value", "flag_values") if key in variable.attrs]
-        values = values[~np.isin(values, np.concatenate(missing))] if missing else values
+        decoding = decoding_of(variable)
+        missing = [*(decoding.missing if decoding is not None else ()), *np.ravel(variable.attrs.get("flag_values", ())).tolist()]
+        values = values[~np.isin(values, missing)] if missing else values
         if not values.size or values.dtype.kind not in "iuf":
             return []
         least = values.min()

@@ -11,6 +11,7 @@ from .. import _native
 from ..base.errors import DecodingWarning, InvalidInputError
 from ..base.extras import require
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
+from ..values.timevals import has_timevals, in_seconds
 from .inherited import OF_TIMES, coordinate_of
 from .node import Node
 from .value_views import Viewed
@@ -45,6 +46,12 @@ def _decoding_attributes(node: Node) -> dict[str, _native.AttributeValue]:
     return {name: value for name in _native.DECODING_ATTRIBUTES if (value := node._file.attribute(node._number, name)) is not None}
 
 
+def _timevals(node: Node) -> _native.Datatype | None:
+    """The datatype, if it has times as PyTables writes them. No other library writes this class of HDF5."""
+    datatype = node._about["datatype"]
+    return datatype if has_timevals(datatype) and "PYTABLES_FORMAT_VERSION" in node.file.attrs else None
+
+
 class Decoder:
     """The decoded values of a dataset, by the rules of xarray's `decode_cf`.
 
@@ -55,8 +62,12 @@ class Decoder:
 
     def __init__(self, dataset: Viewed, as_numbers: bool = False, stacklevel: int = 1) -> None:
         self._name, self._file = dataset.name, dataset.file.filename
-        self.decoding = None if dataset.dtype.kind not in "iuf" or "enum" in (dataset.dtype.metadata or ()) else decoding_of(dataset)
+        is_number = dataset.dtype.kind in "iuf" and cast(Node, dataset)._about["datatype"].class_name != "time"
+        self.decoding = None if not is_number or "enum" in (dataset.dtype.metadata or ()) else decoding_of(dataset)
         self.dtype: AnyDtype = dataset.dtype
+        self._timevals = None if self.decoding is not None else _timevals(cast(Node, dataset))
+        if self._timevals is not None:
+            self.dtype = in_seconds(np.empty(0, dataset.dtype), self._timevals).dtype
         if self.decoding is None:
             return
         if as_numbers:
@@ -72,6 +83,9 @@ class Decoder:
 
     def decoded(self, values: Elements) -> Elements:
         """Stored values as decoded ones."""
+        if self._timevals is not None:
+            seconds = in_seconds(np.asarray(values), self._timevals)
+            return seconds if isinstance(values, np.ndarray) else seconds[()]
         if self.decoding is None or (self.decoding.is_plain and self.dtype == np.asarray(values).dtype):
             return values
         stored = np.ascontiguousarray(values, self._stored)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence, Sized
 from typing import Any, Protocol, cast
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..base.blocks import card, dim, facts, fold, grid, leaf, size, text
 from ..base.description import Description
-from ..base.errors import Error
+from ..base.errors import DecodingWarning, Error
 from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from . import tree
 from .attributes import Attributes, shown
@@ -233,7 +234,9 @@ def _ends(dataset: Any) -> str:
     if dataset.dtype.kind not in "iufb" or int(np.prod(dataset.chunks or (1,), dtype=object)) * dataset.dtype.itemsize > ENDS_CHUNK_BYTES:
         return ""
     try:
-        values = dataset.decoded
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DecodingWarning)  # who looks has not asked for times
+            values = dataset.decoded
         if not dataset.shape:
             return _value(values[()])
         if dataset.size <= 3:

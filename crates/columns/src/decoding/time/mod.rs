@@ -16,8 +16,8 @@ pub use calendar::Calendar;
 pub(crate) use numpy::Count;
 pub use text::ModelDates;
 pub(crate) use text::mark;
-pub(crate) use units::duration;
 pub use units::TimeUnits;
+pub(crate) use units::duration;
 
 /// Nanoseconds.
 const MINUTE: i128 = 60_000_000_000;
