@@ -325,12 +325,20 @@ def test_what_is_not_known_stays_a_number(tmp_path: pathlib.Path, units: str, ca
 
 
 @pytest.mark.parametrize("calendar", CALENDARS)
-@pytest.mark.parametrize("value", [1e9, -1e9, 1e300, float("inf"), 2**63 - 1, -(2**63)])
+@pytest.mark.parametrize("value", [1e9, -1e9, 1e300, float("inf"), 2**63 - 1, 1 - 2**63])
 def test_what_a_column_cannot_hold_is_an_error(tmp_path: pathlib.Path, calendar: str, value: float) -> None:
     f = made(tmp_path, np.array([0, value]), "days since 2000-01-01", calendar)
     with pytest.raises(hs.InvalidInputError, match="read with decode off"):
         f.table("/time").to_arrow()
     assert f.table("/time", decode=False).to_arrow()["time"].to_pylist() == [0, value]
+
+
+@pytest.mark.parametrize("calendar", ["standard", "noleap", "360_day"])
+def test_nat_is_missing(tmp_path: pathlib.Path, calendar: str) -> None:
+    """numpy's NaT as the number that it is, which pandas writes."""
+    f = made(tmp_path, np.array([0, -(2**63)]), "days since 2000-01-01", calendar)
+    assert f.table("/time").to_arrow()["time"].is_null().to_pylist() == [False, True]
+    assert [one is None or one != one for one in f["time"].decoded[...]] == [False, True]
 
 
 @pytest.mark.parametrize("calendar", ["noleap", "360_day"])

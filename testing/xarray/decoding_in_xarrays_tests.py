@@ -22,7 +22,8 @@ FOLDER = tempfile.TemporaryDirectory()
 
 def ours(values: Any, attributes: dict[str, Any]) -> Any:
     """The values as a file has them, decoded; `None` if they are left as they are, with a warning."""
-    path = pathlib.Path(FOLDER.name) / "one.h5"
+    # A new file each time: one that is written again within a tick of the clock looks the same.
+    path = pathlib.Path(FOLDER.name) / f"{sum(FOUND[key] for key in ('compared', 'refused', 'left'))}.h5"
     with h5py.File(path, "w") as f:
         f["v"] = values
         f["v"].attrs.update(attributes)
@@ -32,6 +33,7 @@ def ours(values: Any, attributes: dict[str, Any]) -> Any:
             found = f["v"].decoded[...]
         except hs.InvalidInputError:
             return None
+    path.unlink()
     return None if any(issubclass(one.category, hs.DecodingWarning) for one in said) else found
 
 

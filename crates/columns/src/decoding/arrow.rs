@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt64Type};
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use hyperslab_array::Result;
 
+use super::stated::{cast, wide};
 use super::{Decoding, Kind, Number};
 use crate::convert::arrow;
 
@@ -126,19 +127,6 @@ impl Decoding {
         };
         Ok(Some(NullBuffer::new(valid)))
     }
-}
-
-pub(super) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
-    arrow_cast::cast(array, to).map_err(arrow)
-}
-
-/// Integers of any width.
-pub(super) fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
-    if *array.data_type() == DataType::UInt64 {
-        return Ok(array.as_primitive::<UInt64Type>().values().iter().map(|v| i128::from(*v)).collect());
-    }
-    let array = cast(array, &DataType::Int64)?;
-    Ok(array.as_primitive::<Int64Type>().values().iter().map(|v| i128::from(*v)).collect())
 }
 
 /// The same bits as another integer type of the same width.

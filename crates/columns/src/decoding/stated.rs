@@ -1,13 +1,12 @@
 //! Stated: what the attributes of conventions say, as numbers and texts.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Float64Type;
+use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use hyperslab_array::{Attribute, Result};
 
-use super::arrow::{cast, wide};
-use crate::convert::convert;
+use crate::convert::{arrow, convert};
 
 /// A number that an attribute states; integers exactly.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -135,4 +134,17 @@ fn numbers_of(array: &ArrayRef) -> Result<Vec<Number>> {
 fn array_of(attribute: &Attribute) -> Option<ArrayRef> {
     let value = attribute.value.as_ref().ok()?;
     convert(&value.datatype, &value.bytes, &value.heap).ok()
+}
+
+pub(super) fn cast(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    arrow_cast::cast(array, to).map_err(arrow)
+}
+
+/// Integers of any width.
+pub(super) fn wide(array: &ArrayRef) -> Result<Vec<i128>> {
+    if *array.data_type() == DataType::UInt64 {
+        return Ok(array.as_primitive::<UInt64Type>().values().iter().map(|v| i128::from(*v)).collect());
+    }
+    let array = cast(array, &DataType::Int64)?;
+    Ok(array.as_primitive::<Int64Type>().values().iter().map(|v| i128::from(*v)).collect())
 }

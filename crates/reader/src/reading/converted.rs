@@ -1,10 +1,10 @@
 //! Converted: values that become others while they are read, in parallel parts.
 
-use hyperslab_array::{Cancellation, Error, Result};
-use hyperslab_formats::ObjectId;
+use hyperslab_array::{Axis, Cancellation, Error, Result};
+use hyperslab_formats::{Dataset, ObjectId, StorageLayout};
 use rayon::prelude::*;
 
-use crate::{File, Picked};
+use crate::{File, Pick, Picked};
 
 /// Elements that a thread converts at a time.
 const PART_ELEMENTS: usize = 64 << 10;
@@ -39,6 +39,9 @@ impl File {
             if out.len() != count * size {
                 return Err(Error::invalid_input(format!("the buffer has {} bytes, {count} values need {}", out.len(), count * size)));
             }
+            if let Some(rows) = Rows::of(&description, picked, count) {
+                return self.convert_rows(dataset, &rows, size, width, convert, out, cancellation);
+            }
             let mut stored = self.session().values().take(count * width)?;
             self.read_picked_into(dataset, picked, &mut stored, cancellation)?;
             if count <= PART_ELEMENTS {
@@ -48,5 +51,59 @@ impl File {
             self.session().compute(|| parts.map(|(out, stored)| convert(stored, out)).try_reduce(|| true, |one, other| Ok(one && other)))
         };
         read().map_err(|error| self.place(dataset, error))
+    }
+
+    /// The same row by row, so that values are converted while they are in the processor's cache.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one read")]
+    fn convert_rows(
+        &self,
+        dataset: ObjectId,
+        rows: &Rows<'_>,
+        size: usize,
+        width: usize,
+        convert: Convert<'_>,
+        out: &mut [u8],
+        cancellation: &Cancellation,
+    ) -> Result<bool> {
+        let part = |stored: &mut Vec<u8>, number: usize, out: &mut [u8]| {
+            let picked = rows.part(number, out.len() / (rows.elements * size));
+            stored.resize(out.len() / size * width, 0);
+            self.read_picked_into(dataset, &picked, stored, cancellation)?;
+            convert(stored, out)
+        };
+        let parts = out.par_chunks_mut(rows.in_part * rows.elements * size).enumerate();
+        self.session()
+            .compute(|| parts.map_init(Vec::new, |stored, (number, out)| part(stored, number, out)).try_reduce(|| true, |one, other| Ok(one && other)))
+    }
+}
+
+/// Rows of a contiguous dataset that follow each other along its first dimension, to be read in parts of some rows. A part of a
+/// chunked one would have the chunks of others decoded again.
+struct Rows<'a> {
+    start: u64,
+    step: u64,
+    others: &'a [Pick],
+    /// Elements of a row.
+    elements: usize,
+    /// Rows of a part.
+    in_part: usize,
+}
+
+impl<'a> Rows<'a> {
+    fn of(description: &Dataset, picked: &'a Picked, count: usize) -> Option<Self> {
+        let Picked::Outer(picks) = picked else { return None };
+        let (Pick::Axis(Axis::Range { start, count: rows, step }), others) = picks.split_first()? else { return None };
+        let rows = usize::try_from(*rows).ok().filter(|rows| *rows > 0)?;
+        let is_contiguous = description.storage == StorageLayout::Contiguous && description.external_files.is_empty();
+        let elements = count / rows;
+        let in_part = PART_ELEMENTS.checked_div(elements)?.max(1);
+        let is_box = others.iter().all(|other| matches!(other, Pick::Axis(Axis::Range { .. })));
+        (is_contiguous && is_box && count > PART_ELEMENTS && in_part < rows).then_some(Self { start: *start, step: *step, others, elements, in_part })
+    }
+
+    fn part(&self, number: usize, rows: usize) -> Picked {
+        let first = self.start + (number * self.in_part) as u64 * self.step;
+        let along = Pick::Axis(Axis::Range { start: first, count: rows as u64, step: self.step });
+        Picked::Outer(std::iter::once(along).chain(self.others.iter().cloned()).collect())
     }
 }

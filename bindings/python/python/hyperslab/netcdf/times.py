@@ -89,9 +89,11 @@ class TimeEncoding:
         dates = _parsed(units, calendar)
         self.is_date = dates is not None
         step = _STEPS.get(units.strip().lower()) if dates is None else dates.step
-        if step is None:
+        # Other programs do not read fortnights.
+        if step is None or step not in _STEPS.values():
             raise InvalidInputError(f"unknown units {units!r}; expected {', '.join(_STEPS)}, for dates with since and a date")
         self._step, self._reference = step, 0 if dates is None else dates.reference
+        self._word = units.partition(" since ")[0].strip()
         self._epoch = None if dates is None else dates.epoch
 
     @property
@@ -119,7 +121,7 @@ class TimeEncoding:
             return np.asarray(out.astype(self.dtype)), bool(missing.any())
         if (rest != 0)[~missing].any():
             worst = times[~missing][(rest != 0)[~missing]].reshape(-1)[0]
-            raise InvalidInputError(f'{what}: {worst} is not a whole number in {self.units!r}: give finer units, or dtype="f8"')
+            raise InvalidInputError(f'{what}: {worst} is not a whole number of {self._word}: give finer units, or dtype="f8"')
         info = np.iinfo(self.dtype)
         kept = whole[~missing]
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
@@ -160,7 +162,7 @@ class TimeEncoding:
         whole = tops // self._step
         rest = tops - whole * self._step
         if self.dtype.kind == "i" and rest.any():
-            raise InvalidInputError(f'{what}: dates that are not whole numbers in {self.units!r}: give finer units, or dtype="f8"')
+            raise InvalidInputError(f'{what}: dates that are not whole numbers of {self._word}: give finer units, or dtype="f8"')
         out = np.full(given.shape, self.fill, dtype=self.dtype)
         out[~missing] = whole if self.dtype.kind == "i" else whole + rest / self._step
         return out, bool(missing.any())

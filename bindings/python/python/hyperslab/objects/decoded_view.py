@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base.type_aliases import AnyArray, Elements, Key
 from ..values import indexing_keys
+from . import dask_collections
 from .decoding import Decoder
 from .node import Node
 from .value_views import View, Viewed
@@ -131,8 +132,6 @@ class DecodedView(View):
         Example:
             >>> f["theta"].decoded.to_dask().mean().compute()
         """
-        from . import dask_collections
-
         return dask_collections.array(cast(Any, self), chunks)
 
 
