@@ -102,7 +102,8 @@ def pytest_configure() -> None:
         return found
 
     def decode_cf_variable(name: Any, var: Any, *arguments: Any, **options: Any) -> Any:
-        attributes, is_default = dict(var.attrs), not arguments and not set(options) - {"decode_timedelta", "decode_times"} and all(v is True for v in options.values())
+        attributes = dict(var.attrs)
+        is_default = not arguments and set(options) <= {"decode_timedelta", "decode_times"} and all(value is True for value in options.values())
         is_packed = any(key in attributes for key in ("scale_factor", "add_offset", "_FillValue", "missing_value", "_Unsigned"))
         values = var.values if is_default and is_packed and isinstance(getattr(var, "_data", None), np.ndarray) else None
         try:
