@@ -181,7 +181,9 @@ fn is_whole_integer(datatype: &Core) -> bool {
 fn is_plain(datatype: &Core) -> bool {
     match datatype {
         Core::Compound { members, .. } => members.iter().all(|member| is_plain(&member.datatype)),
-        Core::Array { base, .. } | Core::Enum { base, .. } => is_plain(base),
+        // numpy's booleans have one byte.
+        Core::Enum { base, .. } => is_plain(base) && (base.size() == 1 || !datatype.is_boolean()),
+        Core::Array { base, .. } => is_plain(base),
         Core::VariableString { .. } | Core::Sequence { .. } | Core::Reference { .. } => false,
         other => !is_nonstandard(other),
     }

@@ -87,7 +87,7 @@ def stored_dtype(datatype: _native.Datatype) -> AnyDtype:
     if kind == "string":
         return np.dtype(f"S{size}")
     if kind == "enum":
-        return np.dtype(bool) if datatype.is_boolean else stored_dtype(datatype.base)
+        return np.dtype(bool) if datatype.is_boolean and size == 1 else stored_dtype(datatype.base)
     if kind == "array":
         return np.dtype((stored_dtype(datatype.base), datatype.shape))
     if kind == "compound":
@@ -211,7 +211,7 @@ def value_dtype(datatype: _native.Datatype) -> AnyDtype:
     if kind == "array":
         return np.dtype((value_dtype(datatype.base), datatype.shape))
     if kind == "enum":
-        return value_dtype(datatype.base)
+        return np.dtype(bool) if datatype.is_boolean else value_dtype(datatype.base)
     if datatype.is_nonstandard:
         return nonstandard_numbers.value_dtype(datatype)
     return np.dtype(object)

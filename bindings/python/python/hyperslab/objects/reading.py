@@ -92,7 +92,8 @@ def convert(raw: AnyArray, datatype: _native.Datatype, shape: tuple[int, ...], h
         return raw.view(stored_dtype(datatype)).reshape(shape)
     size = datatype.size
     if datatype.class_name == "enum":
-        return convert(raw, datatype.base, shape, heap, file)
+        numbers = convert(raw, datatype.base, shape, heap, file)
+        return numbers != 0 if datatype.is_boolean else numbers
     if datatype.is_nonstandard:
         return nonstandard_numbers.convert(raw, datatype).reshape(shape)
     if datatype.class_name == "compound":
