@@ -14,6 +14,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import tables
 from hyperslab.models.pickled_lists import object_array, parsed
@@ -352,3 +353,24 @@ def test_only_files_of_pytables_are_recognized(tmp_path: pathlib.Path) -> None:
         f.create_array("/", "x", [1])
     with pytest.raises(hs.NotFoundError, match="no objects of pandas"):
         hs.models.pandas.open(tmp_path / "t.h5")
+
+
+def test_times_have_one_value_in_each_door(tmp_path: pathlib.Path) -> None:
+    class Row(tables.IsDescription):
+        t = tables.Time64Col(shape=(2,))
+        n = tables.Int32Col()
+
+    seconds = [[1.6e9, -0.25], [12.000001, 0.0]]
+    with tables.open_file(tmp_path / "t.h5", "w") as f:
+        made = f.create_table("/", "rows", Row)
+        made.append([(7, row) for row in seconds])  # columns are ordered by name
+        f.create_array("/", "times", atom=tables.Time64Atom(), shape=(2, 2))[...] = seconds
+    with tables.open_file(tmp_path / "t.h5") as judge, hs.open(tmp_path / "t.h5") as f:
+        right = judge.root.rows.col("t").tolist()
+        assert right == judge.root.times[...].tolist()
+        assert f["rows"].decoded[...]["t"].tolist() == right and f["rows"].decoded.dtype["t"].base == np.dtype("f8")
+        assert f["times"].decoded[...].tolist() == right and f["times"].decoded[1].tolist() == right[1]
+        assert f.table("/rows").to_arrow()["t"].to_pylist() == right == hs.sql("select t from rows", f).to_arrow_table()["t"].to_pylist()
+        assert f.table("/times").to_arrow()["times"].to_pylist() == [one for row in right for one in row]
+        assert hs.models.pytables.open(f).read("rows")["t"].tolist() == right
+        assert f.table("/rows", decode=False).schema.field("t").type == pa.list_(pa.field("item", pa.int64(), nullable=False), 2)

@@ -179,3 +179,24 @@ def test_what_is_not_decoded(tmp_path: pathlib.Path) -> None:
         assert f["range"].decoded[:].tolist() == [1, 20, 3], "as in xarray; tables have null"
         with pytest.raises(hs.InvalidInputError, match="scale_factor"):
             assert f["bad"].decoded
+
+
+def test_a_view_is_an_array(tmp_path: pathlib.Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as f:
+        f.createDimension("time", 3)
+        f.createDimension("length", 4)
+        t = f.createVariable("t", "i2", ("time",), fill_value=-9)
+        t.scale_factor, t[:] = 0.5, np.ma.masked_equal([1.5, -9, 2.0], -9)
+        time = f.createVariable("time", "i4", ("time",))
+        time.units, time[:] = "days since 2001-01-01", [0, 1, 2]
+        f.createVariable("name", "S1", ("time", "length"))[:] = np.array([list("ab\0\0"), list("abcd"), [b"\xe9", *"xyz"]], "S1")
+    with hs.open(tmp_path / "a.nc") as f:
+        t, time, name = (f[one].decoded for one in ("t", "time", "name"))
+        assert (t.shape, t.dtype, t.dims, t.ndim, len(t)) == ((3,), np.dtype("f8"), ("time",), 1, 3)
+        assert repr(t) == "<Decoded /t: (time=3), float64, 1.5 nan 2>"
+        assert repr(time) == "<Decoded /time: (time=3), datetime64[ns], 2001-01-01T00:00:00 2001-01-02T00:00:00 2001-01-03T00:00:00>"
+        assert (name.shape, name.dims, name[...].tolist(), name[1]) == ((3,), ("time",), ["ab", "abcd", "\xe9xyz"], "abcd")
+        assert name[1:].tolist() == name[[1, 2]].tolist() == f.table("/name").to_arrow()["name"].to_pylist()[1:]
+        assert np.nansum(t) == 3.5 and np.asarray(t, "f4").dtype == np.dtype("f4")
+        assert [len(batch["t"]) for batch in hs.batches({"t": t, "time": time}, 2)] == [2, 1]
+        assert float(np.nanmax(t.to_dask().compute())) == 2.0

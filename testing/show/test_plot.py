@@ -340,3 +340,16 @@ def test_a_query_draws_one_variable_or_two() -> None:
     assert axes.patches[0].get_data().values.sum() == q.count() and axes.get_xlabel() == "theta"
     mesh = q.plot(names=["depth", "theta"], bins=10).axes[0].collections[0]
     assert mesh.get_array().sum() == q.count()
+
+
+def test_a_calendar_without_leap_days_has_none(tmp_path: pathlib.Path) -> None:
+    """Times of such a calendar are drawn as counts: as dates there would be a gap of a day."""
+    with netCDF4.Dataset(tmp_path / "n.nc", "w") as f:
+        f.createDimension("time", 4)
+        time = f.createVariable("time", "f8", ("time",))
+        time.units, time.calendar, time[:] = "days since 2000-02-27", "noleap", [0, 1, 2, 3]
+        f.createVariable("x", "f8", ("time",))[:] = [1, 2, 3, 4]
+    with hs.open(tmp_path / "n.nc") as f:
+        axes = f["x"].plot().axes[0]
+    assert axes.get_xlabel() == "time [days since 2000-02-27, noleap]"
+    assert axes.lines[0].get_xdata().tolist() == [0, 1, 2, 3]
