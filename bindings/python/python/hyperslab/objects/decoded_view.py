@@ -76,13 +76,19 @@ class DecodedView(View):
         decoding, reader = self._decoder.decoding, getattr(self._dataset, "_reader", None)
         if decoding is None or decoding.is_plain or reader is None or self.dtype == object or not self.shape:
             return self._decoder.decoded(self._dataset[key])
-        shape = _shape_of(key, self.shape)
-        if shape:
-            values = np.empty(shape, decoding.dtype)
-            # `False` are dates that numpy lacks.
-            if reader.get_decoded(key, shape, decoding, values.ctypes.data, values.nbytes):
-                return values
+        values = self._empty(key)
+        # `False` are dates that numpy lacks.
+        if values is not None and reader.get_decoded(key, values.shape, decoding, values.ctypes.data, values.nbytes):
+            return values
         return self._decoder.decoded(self._dataset[key])
+
+    def _empty(self, key: Key) -> AnyArray | None:
+        """Memory for what a key selects; `None` of one value, and if there is not so much: then the dataset words the error."""
+        shape = _shape_of(key, self.shape)
+        try:
+            return np.empty(shape, self.dtype) if shape else None
+        except (MemoryError, ValueError):
+            return None
 
     def _texts(self, key: Key) -> Elements:
         """Texts of characters along the last dimension, without padding."""
