@@ -20,8 +20,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 ROWS = 997
 DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data"

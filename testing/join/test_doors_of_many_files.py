@@ -13,8 +13,8 @@ import hyperslab as hs
 import netCDF4
 import numpy as np
 import pytest
-from sampling import one_in
 import xarray as xr
+from sampling import one_in
 
 DIMS = ("time", "x")
 Arrays = dict[str, tuple[tuple[str, ...], Any]]

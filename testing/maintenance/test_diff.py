@@ -20,8 +20,8 @@ import pytest
 from hyperslab.comparing.stored import StoredChunks
 from hyperslab.comparing.tolerance import Tolerance, differing
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 KINDS = ("i1", "u1", "<i4", ">i8", "u8", "f2", "f4", ">f8", "c16", "S5", "V3")
 

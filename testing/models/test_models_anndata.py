@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sampling import one_in
 import scipy.sparse
+from sampling import one_in
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/data/10x_pbmc68k_reduced.h5ad"
 ROWS, COLUMNS = 300, 40

@@ -18,7 +18,6 @@ import duckdb
 import h5py
 import hyperslab as hs
 import hypothesis
-from sampling import examples
 import netCDF4
 import numpy as np
 import pandas as pd
@@ -28,6 +27,7 @@ import pyarrow.compute as pc
 import pytest
 import xarray as xr
 from hypothesis import strategies as st
+from sampling import examples
 
 REAL = ["standard", "gregorian", "proleptic_gregorian", "julian"]
 SAME_LABEL = ["noleap", "365_day"]

@@ -15,8 +15,8 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 ROWS = 137
 CHUNKS = {"f4": 10, "f8": 137, "i8": 64, "u8": 1, "i4": 50, "u1": 136, "i2": 7, "f2": 33, "flag": 20, "filled": 9}

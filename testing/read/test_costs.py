@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 
 def cost(work: Callable[[], Any], rounds: int = 3) -> float:

@@ -9,8 +9,8 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 SHAPE = (6, 9, 4)
 

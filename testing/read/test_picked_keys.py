@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from hyperslab.values import indexing_keys
 from hypothesis import HealthCheck, given, settings
-from sampling import examples
 from hypothesis import strategies as st
 from judge import identical
+from sampling import examples
 
 SHAPE = (7, 9, 4)
 RECORD = np.dtype([("x", "<f8"), ("flag", "?"), ("v", ">i2", (3,)), ("name", "S3")])

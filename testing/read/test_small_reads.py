@@ -14,9 +14,9 @@ import hyperslab as hs
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from sampling import examples
 from hypothesis import strategies as st
 from judge import identical
+from sampling import examples
 
 ROWS, COLUMNS = 250, 36
 ENUM = h5py.enum_dtype({"cold": 0, "warm": 7}, basetype="u1")

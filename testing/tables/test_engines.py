@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 from hyperslab.engines.polars_predicate import pushed
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 ROWS = 400
 

@@ -20,9 +20,9 @@ import xarray as xr
 from hyperslab.xarray.engine import HyperslabBackendEntrypoint
 from hyperslab.xarray.point_reading import read_points
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sampling import examples
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "data"
 ENGINE = HyperslabBackendEntrypoint

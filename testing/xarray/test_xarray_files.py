@@ -12,9 +12,9 @@ import pytest
 import xarray as xr
 from hyperslab.xarray import engine as xarray_engine
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from sampling import examples
 
 LENGTHS = (3, 1, 4, 0, 2)
 

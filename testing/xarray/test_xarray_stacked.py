@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import xarray as xr
 from hypothesis import given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 COUNT = 5
 

@@ -16,8 +16,8 @@ import pytest
 import xarray as xr
 from hyperslab.xarray.unpacked import UnpackedArray
 from hypothesis import HealthCheck, given, settings
-from sampling import examples
 from hypothesis import strategies as st
+from sampling import examples
 
 ENGINE = xarray_engine.HyperslabBackendEntrypoint
 DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
