@@ -69,7 +69,7 @@ test-rust:
 
 # Two processes: few tests use both cores.
 test-python: setup vol dump-tools ## compare with h5py, netCDF4, DuckDB, Polars …; TESTS="testing/read -k filter"
-	$(PYTEST) -n 2 --dist worksteal --durations=10 $(if $(TESTS),$(TESTS),-m "not slow")
+	$(PYTEST) -n 3 --dist worksteal --durations=10 $(if $(TESTS),$(TESTS),-m "not slow")
 
 test-slow: setup vol dump-tools
 	HYPERSLAB_ALL_EXAMPLES=1 $(PYTEST) -n 2 --dist worksteal -m "slow or hypothesis" $(TESTS)
