@@ -56,8 +56,11 @@ def main() -> None:
     options.folder.mkdir(parents=True)
     for page in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE"):
         shutil.copy(ROOT / page, options.folder / page)
-    for folder in ("docs", "examples", "changes"):
+    for folder in ("docs", "examples"):
         shutil.copytree(ROOT / folder, options.folder / folder, ignore=shutil.ignore_patterns("__pycache__", "site"))
+    # The changes themselves become a part of CHANGELOG.md, from where their links lead.
+    (options.folder / "changes").mkdir()
+    shutil.copy(ROOT / "changes" / "README.md", options.folder / "changes")
     # What guides link to: the results of benchmarks, and the tables of the simulation.
     shutil.copytree(ROOT / "benches" / "results", options.folder / "benches" / "results")
     (options.folder / "benches" / "simulate").mkdir()
