@@ -127,7 +127,7 @@ class TimeEncoding:
         if kept.size and (int(kept.min()) < info.min or int(kept.max()) > info.max):
             raise InvalidInputError(f"{what}: times from {times[~missing].min()} to {times[~missing].max()} as {self.units!r} do not fit {self.dtype}")
         if missing.any() and kept.size and (kept == self.fill).any():
-            raise InvalidInputError(f"{what}: a time whose count is the fill value {self.fill}, beside missing ones: give another fill_value")
+            raise InvalidInputError(f"{what}: a time has the count {self.fill}, which is the fill value of missing ones: give another fill_value")
         out = np.where(missing, 0, whole).astype(self.dtype)
         out[missing] = self.fill
         return out, bool(missing.any())
