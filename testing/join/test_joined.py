@@ -290,3 +290,15 @@ def test_a_source_that_is_gone_is_an_error_that_names_it(days: tuple[pathlib.Pat
         np.testing.assert_array_equal(whole["t2m"][:3], field[:3])
         with pytest.raises(hs.NotFoundError, match=r"d2\.nc"):
             whole["t2m"][5]
+
+
+def test_a_time_that_would_become_the_fill_value_is_refused(tmp_path: pathlib.Path) -> None:
+    for number, dtype in enumerate(["i4", "f8"]):
+        for day in (1, 3):
+            with netCDF4.Dataset(tmp_path / f"{number}-{day}.nc", "w") as f:
+                f.createDimension("time", None)
+                time = f.createVariable("time", dtype, ("time",), fill_value=2)
+                time.set_auto_maskandscale(False)
+                time.units, time[:] = f"days since 2000-01-0{day}", [0, 1]
+        with pytest.raises(hs.ConflictError, match="count of a missing value"):
+            hs.merge([tmp_path / f"{number}-1.nc", tmp_path / f"{number}-3.nc"], tmp_path / "whole.nc", concat_dim="time")

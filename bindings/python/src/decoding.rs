@@ -67,12 +67,6 @@ impl Decoding {
         self.0.missing().iter().map(number).collect()
     }
 
-    /// What stored numbers are multiplied by, and what is added then.
-    #[getter]
-    fn factors(&self) -> (Option<f64>, Option<f64>) {
-        (self.0.scale(), self.0.offset())
-    }
-
     /// Whether stored numbers are scaled, shifted, or have the other sign.
     #[getter]
     fn is_packed(&self) -> bool {
@@ -102,11 +96,6 @@ impl Decoding {
         self.0.problems().iter().map(|problem| (problem.attribute, problem.message.clone())).collect()
     }
 
-    /// Whether stored numbers that are equal mean equal numbers, apart from their units.
-    fn has_same_packing(&self, other: &Self) -> bool {
-        self.0.has_same_packing(&other.0)
-    }
-
     /// Decodes stored numbers in the byte order of this machine. `None` if numpy lacks one of the dates.
     fn decode<'py>(&self, py: Python<'py>, stored: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let width = self.0.stored_size();
@@ -118,8 +107,8 @@ impl Decoding {
         Ok(is_complete.then_some(out))
     }
 
-    /// Microseconds since `time.epoch` of stored numbers in the byte order of this machine, as numbers of 64 bits, the smallest of which
-    /// means a missing date.
+    /// Converts stored numbers in the byte order of this machine to microseconds since `time.epoch`: 64-bit integers, whose minimum means
+    /// a missing date.
     fn microseconds<'py>(&self, py: Python<'py>, stored: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
         let width = self.0.stored_size();
         PyBytes::new_with(py, stored.len() / width * 8, |out| self.0.microseconds(NATIVE, stored, out).map_err(|error| raise(py, &error)))

@@ -38,7 +38,7 @@ pub enum Kind {
     Number,
     /// Dates, in units since a date.
     Time(TimeUnits),
-    /// Durations, in units of so many nanoseconds.
+    /// Durations. One unit has this many nanoseconds.
     Duration(i128),
     /// Truth values (`dtype = "bool"`, which netCDF lacks a type for).
     Boolean,
@@ -205,12 +205,6 @@ impl Decoding {
     /// Whether stored numbers are scaled or shifted.
     pub fn is_packed(&self) -> bool {
         self.scale.is_some() || self.offset.is_some()
-    }
-
-    /// Whether the stored numbers of two variables mean the same numbers.
-    pub fn has_same_packing(&self, other: &Self) -> bool {
-        let factors = |of: &Self| (of.scale().unwrap_or(1.0), of.offset().unwrap_or(0.0));
-        self.has_other_sign() == other.has_other_sign() && factors(self) == factors(other)
     }
 }
 

@@ -144,8 +144,8 @@ impl Decoding {
         }
     }
 
-    /// Microseconds since [`super::TimeUnits::epoch`] of the calendar, into numbers of 64 bits, the smallest of which means a missing
-    /// date: what cftime makes dates of.
+    /// Converts stored numbers to microseconds since [`super::TimeUnits::epoch`], from which cftime makes dates: 64-bit integers, whose
+    /// minimum means a missing date.
     ///
     /// # Errors
     /// `InvalidInput` if this is not a variable of dates, the lengths differ, or a date is too far away.

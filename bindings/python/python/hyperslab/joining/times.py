@@ -30,7 +30,7 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
     """The values of `dataset` in the units of `like`: exact for integers, unless floats will do; missing values stay as they are.
 
     Raises:
-        ConflictError: They are integers that the other units cannot represent.
+        ConflictError: They are integers that the other units cannot represent, or one of them would mean a missing value.
     """
     values, decoding, target = np.asarray(dataset[()]), decoding_of(dataset), times_of(like)
     assert decoding is not None and decoding.time is not None and target is not None  # both are recountable
@@ -40,6 +40,7 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
     if values.dtype.kind == "f" or not is_exact:
         is_missing |= ~np.isfinite(values) if values.dtype.kind == "f" else False
         found = _as_floats(np.where(is_missing, 0, values), decoding.time, target)
+        _check_marks(found[~is_missing], decoding, dataset)
         return np.asarray(np.where(is_missing, values, found), values.dtype if is_exact else "f8")
     units, wanted = text_of(dataset, "units"), text_of(like, "units")
     counts = decoding.time.recounted(values[~is_missing].tolist(), target)
@@ -50,7 +51,15 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
         raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {wanted!r}, which the first file has", dataset.file.filename, dataset.name)
     found = values.astype(values.dtype.newbyteorder("="), copy=True)
     found[~is_missing] = counts
+    _check_marks(found[~is_missing], decoding, dataset)
     return found
+
+
+def _check_marks(counts: AnyArray, decoding: _native.Decoding, dataset: Dataset) -> None:
+    """Fails if a time would become a count that means a missing one."""
+    if np.isin(counts, decoding.missing).any():
+        message = "one of its times has the count of a missing value in the units of the first file"
+        raise ConflictError(message, dataset.file.filename, dataset.name)
 
 
 def _as_floats(values: AnyArray, units: _native.TimeUnits, target: _native.TimeUnits) -> AnyArray:

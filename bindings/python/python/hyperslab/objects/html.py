@@ -235,7 +235,7 @@ def _ends(dataset: Any) -> str:
         return ""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DecodingWarning)  # who looks has not asked for times
+            warnings.simplefilter("ignore", DecodingWarning)  # a reader of the page did not ask for times
             values = dataset.decoded
         if not dataset.shape:
             return _value(values[()])

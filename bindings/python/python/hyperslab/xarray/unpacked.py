@@ -70,7 +70,7 @@ def unpacked(
     wanted: bool | Mapping[str, bool],
 ) -> Variable:
     """The variable as xarray decodes it, but decoded while it is read; `variable` itself if xarray is to decode it: times, truth values,
-    and numbers of which xarray makes another dtype.
+    and numbers that get another dtype from xarray.
 
     Args:
         name: Name of the variable.
