@@ -12,7 +12,7 @@ use crate::error::raise;
 use crate::results::object::AttributeValue;
 
 /// Attributes that a decoding is made of.
-pub(crate) const ATTRIBUTES: [&str; 12] = decoding::ATTRIBUTES;
+pub(crate) const ATTRIBUTES: [&str; 15] = decoding::ATTRIBUTES;
 
 /// What the stored numbers of a variable mean, by the attributes that the conventions of netCDF define.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -55,6 +55,12 @@ impl Decoding {
     #[getter]
     fn time(&self) -> Option<TimeUnits> {
         self.0.time().copied().map(TimeUnits)
+    }
+
+    /// Names of values, or of bits in them.
+    #[getter]
+    fn flags(&self) -> Vec<Flag> {
+        self.0.flags().iter().cloned().map(Flag).collect()
     }
 
     /// Stored numbers that mean a missing value.
@@ -116,6 +122,36 @@ impl Decoding {
 }
 
 const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+
+/// A name of values, or of bits in them.
+#[pyclass(frozen, module = "hyperslab._native")]
+pub(crate) struct Flag(decoding::Flag);
+
+#[pymethods]
+impl Flag {
+    /// What it says.
+    #[getter]
+    fn meaning(&self) -> &str {
+        &self.0.meaning
+    }
+
+    /// What the bits of `mask` are equal to; `None` if one of them is set.
+    #[getter]
+    fn value(&self) -> Option<i128> {
+        self.0.value
+    }
+
+    /// The bits that decide; `None` if all do.
+    #[getter]
+    fn mask(&self) -> Option<i128> {
+        self.0.mask
+    }
+
+    /// Whether a value has this name.
+    fn is_of(&self, value: i128) -> bool {
+        self.0.is_of(value)
+    }
+}
 
 /// Units of dates: how long one count is, and from when and in which calendar it counts.
 #[pyclass(frozen, eq, module = "hyperslab._native")]

@@ -103,6 +103,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(model::parse_cell_methods, module)?)?;
     module.add("FORMATS", PyTuple::new(module.py(), Format::ALL.map(Format::name))?)?;
     module.add_class::<decoding::Decoding>()?;
+    module.add_class::<decoding::Flag>()?;
     module.add_class::<decoding::TimeUnits>()?;
     module.add_class::<index::IndexPlan>()?;
     module.add_class::<index::ColumnIndex>()?;

@@ -6,6 +6,7 @@
 //! xarray.
 
 mod arrow;
+mod flags;
 mod numpy;
 mod stated;
 pub(crate) mod time;
@@ -14,6 +15,7 @@ use arrow_schema::DataType;
 use hyperslab_array::{Attribute, ByteOrder, Datatype, FloatFormat, Result};
 use stated::Factor;
 
+pub use flags::Flag;
 pub use numpy::NumpyType;
 pub use stated::Number;
 pub use time::{Calendar, TimeUnits};
@@ -68,13 +70,14 @@ pub struct Decoding {
     scale: Option<Factor>,
     offset: Option<Factor>,
     kind: Kind,
+    flags: Vec<Flag>,
     problems: Vec<Problem>,
     /// The byte order, if the bytes of stored numbers are those of a plain number.
     order: Option<ByteOrder>,
 }
 
 /// Attributes that a [`Decoding`] is made of.
-pub const ATTRIBUTES: [&str; 12] = [
+pub const ATTRIBUTES: [&str; 15] = [
     "_FillValue",
     "missing_value",
     "valid_range",
@@ -87,6 +90,9 @@ pub const ATTRIBUTES: [&str; 12] = [
     "calendar",
     "month_lengths",
     "dtype",
+    "flag_values",
+    "flag_masks",
+    "flag_meanings",
 ];
 
 impl Decoding {
@@ -137,6 +143,11 @@ impl Decoding {
             // numpy's NaT, which pandas and xarray write as the number that it is.
             missing.push(Number::Integer(i64::MIN.into()));
         }
+        let flags = if meant.is_integer() && kind == Kind::Number && scale.is_none() && offset.is_none() {
+            flags::flags(&find, |number| if has_other_sign { number.with_sign_of(&meant) } else { number })?
+        } else {
+            Vec::new()
+        };
         Ok(Some(Self {
             stored: stored.clone(),
             meant,
@@ -147,6 +158,7 @@ impl Decoding {
             scale,
             offset,
             kind,
+            flags,
             problems,
             order: plain_order(datatype),
         }))
@@ -155,6 +167,11 @@ impl Decoding {
     /// What decoded values are.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Names of values, or of bits in them, of integers that are not packed.
+    pub fn flags(&self) -> &[Flag] {
+        &self.flags
     }
 
     /// The same of the numbers alone: counts of times and truth values stay numbers.

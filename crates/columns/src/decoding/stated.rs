@@ -110,9 +110,15 @@ pub(super) fn factor(attribute: &Attribute) -> Result<Factor, String> {
 
 /// The text of an attribute, without spaces around it.
 pub(super) fn text(attribute: &Attribute) -> Option<String> {
-    let array = array_of(attribute)?;
-    let strings = array.as_string_opt::<i32>()?;
-    (strings.len() == 1).then(|| strings.value(0).trim().to_owned())
+    let texts = texts(attribute);
+    (texts.len() == 1).then(|| texts.into_iter().next()).flatten()
+}
+
+/// The texts of an attribute, without spaces around them.
+pub(super) fn texts(attribute: &Attribute) -> Vec<String> {
+    let Some(array) = array_of(attribute) else { return Vec::new() };
+    let Some(strings) = array.as_string_opt::<i32>() else { return Vec::new() };
+    (0..strings.len()).map(|index| strings.value(index).trim().to_owned()).collect()
 }
 
 /// The attribute's numbers; text instead of numbers is ignored, as in the netCDF library.

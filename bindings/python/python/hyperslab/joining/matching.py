@@ -28,8 +28,8 @@ from .times import are_recountable, recounted, times_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
 _DECODING = tuple(_native.DECODING_ATTRIBUTES)
-#: Those of them that xarray decodes by: it keeps values that are out of range.
-_DECODING_IN_XARRAY = tuple(name for name in _DECODING if not name.startswith("valid_"))
+#: Those of them that xarray decodes by: it keeps values that are out of range, and flags as numbers.
+_DECODING_IN_XARRAY = tuple(name for name in _DECODING if not name.startswith(("valid_", "flag_")))
 #: References between datasets and their scales. Those of the whole are written by `attach_scale`.
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
