@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 else:
     pa = LateModule("pyarrow")
 
+#: Endings of pictures.
+PICTURES = (".png", ".pdf", ".svg")
 #: Rows of one grid of text: its columns are as wide as the widest of these.
 _GRID_ROWS = 1000
 
@@ -129,7 +131,7 @@ def _write_whole(file: BinaryIO, format: str, reader: pa.RecordBatchReader | hs.
 def draw(out: str, figure: Callable[[], Figure], metadata: dict[str, str | None] | None = None) -> None:
     """Writes the picture of a matplotlib figure; `out` appears when it is complete. Its ending says the format."""
     ending = os.path.splitext(out)[1]
-    if not ending:
-        raise hs.InvalidInputError(f"{out}: name it .png, .pdf or .svg")
+    if ending.lower() not in PICTURES:
+        raise hs.InvalidInputError(f"{out}: name the picture .png, .pdf or .svg")
     with complete(out) as part, waiting("drawing"):
         figure().savefig(part, format=ending[1:].lower(), metadata=metadata)

@@ -6,19 +6,23 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 import hyperslab as hs
 
 from ..exporting.formats import HDF5, NETCDF, STREAMS, format_of
+from ..objects import plot as plots
+from ..objects import plot_choice, plot_signal
 from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, FileName, Layout, Nonconforming, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
-from .output import draw, print_bins, print_facts, print_rows, write_file
+from .output import PICTURES, draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..tables.histogram import Histogram
 
 _ENDINGS = f"{', '.join(f'.{name}' for name in [*STREAMS, HDF5])} or .{NETCDF}"
@@ -137,13 +141,17 @@ def _note_omitted(table: hs.Table, columns: str | None) -> None:
 
 @command(
     "hyperslab plot pressure.nc /air_pressure_at_sea_level pressure.png",
+    "hyperslab plot scan.nxs scan.pdf",
     "hyperslab plot profiles.nc /theta level.svg --index 3 --cmap magma --vmin 270",
     "hyperslab plot profiles.nc /theta profile.png --dims depth --index lat=2,lon=4",
 )
 def plot(
     file: FileName,
-    path: ObjectPath,
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The picture, named .png, .pdf or .svg.")],
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="[PATH]", help="Path of a dataset; by default what NeXus calls the default, or the only variable.", autocompletion=member_names),
+    ] = None,
+    out: Annotated[str | None, typer.Argument(metavar="[OUT]", help="The picture, named .png, .pdf or .svg; by default FILE_DATASET.png here.")] = None,
     index: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Indexes of the dimensions that are not drawn: 3,0 or lat=3,lon=4.")] = None,
     dims: Annotated[
         str | None, typer.Option(metavar="NAMES", help="The one or two dimensions that are drawn, by name or number; by default the last two.")
@@ -157,15 +165,44 @@ def plot(
     log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
     coastlines: Annotated[bool, typer.Option("--coastlines", help="Draw coastlines on a map; cartopy downloads them the first time.")] = False,
 ) -> None:
-    """Draw a picture: one dimension as a line or a profile, more as an image or a map of the last two, or a histogram."""
-    found = only_file(open_file(file), file)[path]
-    if not isinstance(found, hs.Dataset):
-        raise hs.InvalidInputError(f"{path} is not a dataset: `hyperslab ls {file}` shows them")
+    """Draw a picture: a line or a profile, an image or a map, or a histogram."""
+    opened = only_file(open_file(file), file)
+    if out is None and path is not None and path.lower().endswith(PICTURES) and path not in opened:
+        path, out = None, path
+    found = _drawn(opened, path, file)
+    if out is None:
+        out = _unused(f"{os.path.splitext(os.path.basename(file.rstrip('/')))[0]}_{found.name.rsplit('/', 1)[-1]}.png")
     at = _indexes(index)
     drawn = [_number_or_name(name) for name in split(dims) or []] or None
     kind = "histogram" if histogram else "auto"
-    draw(out, lambda: found.plot(None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines))
+    draw(
+        out,
+        lambda: cast(
+            "Figure",
+            plots.plot(found, None, at, dims=drawn, kind=kind, bins=bins, cmap=cmap, vmin=vmin, vmax=vmax, robust=robust, log=log, coastlines=coastlines),
+        ),
+    )
     print(f"wrote {out}: {os.path.getsize(out):,} bytes")
+
+
+def _drawn(opened: hs.File, path: str | None, file: str) -> Any:
+    """The dataset that a path names, or that the file means without one; of a group of NeXus its signal."""
+    if path is None:
+        return plot_choice.default(opened)
+    found = opened[path]
+    if isinstance(found, hs.Dataset):
+        return found
+    signal = plot_signal.signal_of(opened, found.name)
+    if signal is None:
+        raise hs.InvalidInputError(f"{path} is not a dataset: `hyperslab ls {file}` shows them")
+    return signal
+
+
+def _unused(out: str) -> str:
+    """The name of a file that is not there: one that nobody named replaces nothing."""
+    if os.path.lexists(out):
+        raise hs.InvalidInputError(f"{out} exists: name the picture to replace it")
+    return out
 
 
 def _number_or_name(given: str) -> int | str:
@@ -242,7 +279,7 @@ def query(
         with waiting("looking"):
             ends = asked.minmax(minmax)
         print_facts({"variable": minmax, "minimum": ends and ends[0], "maximum": ends and ends[1]}, as_json)
-    elif out is not None and out.endswith((".png", ".pdf", ".svg")):
+    elif out is not None and out.endswith(PICTURES):
         draw(out, lambda: asked.plot(None, split(values)))
         print(f"wrote {out}: {os.path.getsize(out):,} bytes")
     elif out is not None:

@@ -11,8 +11,8 @@ from ..files.file import open as open_files
 from ..files.model_view import ModelView, required
 from ..objects import plot
 from ..objects.dataset import Dataset
+from ..objects.plot_signal import Signal
 from ..tables.table import Table
-from .nexus_signal import Signal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,52 +11,67 @@ from ..base.errors import Error
 from ..values.batch_reader import BatchReader
 from .attributes import shown
 from .decoding import decoding_of
-from .plot_cells import Array, Dataset, decoded
+from .plot_cells import Array, Dataset, as_drawn
+from .plot_dates import calendar_of, date_text
 
 #: Maximum length of a cell, as a multiple of the distance between the coordinates around it.
 MAX_GAPS = 2.0
 _LATITUDE = frozenset({"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"})
 _LONGITUDE = frozenset({"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"})
 _PRESSURE = frozenset({"Pa", "hPa", "mbar", "millibar", "bar", "decibar", "dbar"})
+_DOWN = frozenset({"depth", "air_pressure", "sea_water_pressure"})
 _FIRST_TIME, _LAST_TIME = np.datetime64("0001-01-01"), np.datetime64("9999-01-01")
 #: Names by which coordinates without CF's attributes are known.
 _BY_NAME = {"lat": "latitude", "latitude": "latitude", "lon": "longitude", "longitude": "longitude"}
+#: Attributes that describe values and their units: CF, and HDF-EOS.
+NAMES, UNITS = ("long_name", "standard_name", "LongName", "Title"), ("units", "Units")
 
 
 class Coordinate(NamedTuple):
     """The coordinate along an axis; `known` if the file has it. `bounds` are the two ends of each cell, if the file has them; `role`
-    is latitude, longitude, up or down (a vertical coordinate), or empty."""
+    is latitude, longitude, up or down (a vertical coordinate), or empty. `calendar` is that of dates which numpy lacks: their `values`
+    are days since 1970."""
 
     label: str
     values: Array
     known: bool
     bounds: Array | None = None
     role: str = ""
+    calendar: str | None = None
 
 
 def place(dataset: Dataset, dimension: int, at: int) -> str:
     """The place of the picture along a dimension that it does not show: the coordinate, or else the index."""
-    name = (dataset.dims[dimension] if dataset.dims else None) or f"dimension {dimension}"
     coordinate = coordinate_of(dataset, dimension, 1)
     if not coordinate.known:
-        return f"{name} {at}"
+        name = dataset.dims[dimension] if dataset.dims else None
+        return f"{name} {at}" if name else f"slice {at} of dimension {dimension}"
     value = coordinate.values[at]
-    return f"{name} = {np.datetime_as_string(value, 's').removesuffix('T00:00:00').replace('T', ' ') if coordinate.values.dtype.kind == 'M' else f'{value:g}'}"
-
-
-def value_names(dataset: Dataset) -> dict[int, str]:
-    """Names of the values of an enumeration."""
-    datatype = dataset._about["datatype"]
-    if datatype.class_name != "enum":
-        return {}
-    return {value: name for name, value in datatype.values}
+    if coordinate.calendar is not None:
+        text = date_text(value, coordinate.calendar)
+    elif coordinate.values.dtype.kind == "M":
+        text = np.datetime_as_string(value, "s").removesuffix("T00:00:00").replace("T", " ")
+    else:
+        text = f"{value:g}"
+    return f"{(dataset.dims[dimension] if dataset.dims else None) or coordinate.label} = {text}"
 
 
 def label_of(dataset: Dataset, otherwise: str) -> str:
     """`long_name [units]`."""
+    units = text_of(dataset, *UNITS)
+    name = text_of(dataset, *NAMES) or otherwise
+    return f"{name} [{units}]" if units else name
+
+
+def text_of(dataset: Dataset, *names: str) -> str:
+    """The first of the attributes that there is, as text; empty without one."""
     attrs = dataset.attrs
-    name = next((shown(attrs[key]) for key in ("long_name", "standard_name") if key in attrs), otherwise)
-    return f"{name} [{shown(attrs['units'])}]" if "units" in attrs else name
+    return next((shown(attrs[name]) for name in names if name in attrs), "")
+
+
+def base_name(dataset: Dataset) -> str:
+    """The name of a dataset without its group."""
+    return dataset.name.rsplit("/", 1)[-1]
 
 
 def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
@@ -66,15 +81,13 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     middle = np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)
     unknown = Coordinate(label, middle, False)
     scale = dataset._scale(dimension)
+    if scale is not None and scale._number == dataset._number:
+        return unknown._replace(label=f"index of {label}")  # a coordinate against itself is a diagonal
     if scale is None or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
         return unknown
     try:
-        if (calendar := _own_calendar(scale)) is not None:
-            # Its dates would be drawn with days that the calendar lacks: counts have none.
-            values = decoded(scale, (slice(None),))
-            is_usable = np.isfinite(values).all() and (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1]))
-            own = f"{label_of(scale, label).removesuffix(']')}, {calendar}]"
-            return Coordinate(own, values[middle], True, _bounds(scale, extent, step)) if is_usable else unknown
+        if _own_calendar(scale) is not None:
+            return _in_own_calendar(scale, label, extent, step) or unknown
         plan = _native.Plan([scale._file], scale.name)
         # The last column: in front of it is an index, unless the scale is a coordinate of itself.
         column = BatchReader(plan.read()).read_all().columns[-1]
@@ -90,7 +103,7 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         margin = (ends[1] - ends[0]) // 10 + (np.abs(np.diff(values)).max() if extent > 1 else np.timedelta64(1, "D"))
         is_drawable = ends[0] - margin >= _FIRST_TIME and ends[1] + margin < _LAST_TIME
         return Coordinate(label, values[middle], True) if is_drawable else unknown
-    return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), _role(scale, label))
+    return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), role_of(scale, label))
 
 
 def _own_calendar(scale: Dataset) -> str | None:
@@ -100,7 +113,18 @@ def _own_calendar(scale: Dataset) -> str | None:
     return None if calendar in ("standard", "proleptic_gregorian") else calendar
 
 
-def _role(scale: Dataset, name: str) -> str:
+def _in_own_calendar(scale: Dataset, label: str, extent: int, step: int) -> Coordinate | None:
+    """Dates that numpy lacks, as days: as its dates they would have days that the calendar lacks. As counts, if cftime is not installed."""
+    calendar = calendar_of(scale)
+    values = as_drawn(scale, (slice(None),))
+    if not np.isfinite(values).all() or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
+        return None
+    middle = values[np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)]
+    own = f"{text_of(scale, *NAMES) or label} [{_own_calendar(scale)}]" if calendar else f"{label_of(scale, label).removesuffix(']')}, {_own_calendar(scale)}]"
+    return Coordinate(own, middle, True, _bounds(scale, extent, step), calendar=calendar)
+
+
+def role_of(scale: Dataset, name: str) -> str:
     """What a coordinate is, by CF's attributes or a usual name."""
     attrs = scale.attrs
     given = {key: shown(attrs[key]) for key in ("units", "positive", "axis", "standard_name") if key in attrs}
@@ -110,7 +134,7 @@ def _role(scale: Dataset, name: str) -> str:
         return "longitude"
     if given.get("positive", "").lower() in ("up", "down"):
         return given["positive"].lower()
-    if given.get("units") in _PRESSURE or given.get("standard_name") == "depth":
+    if given.get("units") in _PRESSURE or given.get("standard_name") in _DOWN:
         return "down"
     if given.get("axis") == "Z" or given.get("standard_name") in ("altitude", "height"):
         return "up"
@@ -125,7 +149,7 @@ def _bounds(scale: Dataset, extent: int, step: int) -> Array | None:
         found = scale.parent[shown(scale.attrs["bounds"])]
         if found.kind != "dataset" or found.shape != (extent, 2) or found.dtype.kind not in "iuf":
             return None
-        ends = decoded(found, (slice(None), slice(None)))
+        ends = as_drawn(found, (slice(None), slice(None)))
     except Error:
         return None  # bounds that cannot be read leave the picture with the middles between coordinates
     first = np.arange(0, extent, step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..base.description import Description
 from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .attributes import Attributes
 from .decoding import Decoder
+from .plot_dates import calendar_of, days
 
 #: Maximum number of values read at a time.
 BLOCK_VALUES = 1 << 21
@@ -26,6 +27,7 @@ class Dataset(Protocol):
     def name(self) -> str: ...
 
     _file: _native.File
+    _number: int
     _about: Description
 
     @property
@@ -50,6 +52,9 @@ class Dataset(Protocol):
 
     @property
     def parent(self) -> Any: ...
+
+    @property
+    def file(self) -> Any: ...
 
     def __getitem__(self, key: Key) -> Elements: ...
 
@@ -78,19 +83,21 @@ class Part(NamedTuple):
         """The values of a box of the drawn dimensions as floats, missing ones NaN."""
         by_dimension = dict(zip(self.dimensions, block, strict=True))
         key = tuple(self.fixed[dimension] if dimension in self.fixed else by_dimension[dimension] for dimension in range(self.dataset.ndim))
-        values = decoded(self.dataset, key)
+        values = as_drawn(self.dataset, key)
         order = sorted(range(len(self.dimensions)), key=lambda place: self.dimensions[place])
         return values.transpose(np.argsort(order)) if order != list(range(len(order))) else values
 
 
-def extremes(part: Part, steps: list[int]) -> Extremes:
-    """The minimum and maximum of the cells of the picture, each of `steps` values, read a block at a time."""
+def extremes(part: Part, steps: list[int], change: Callable[[tuple[slice, ...], Array], Array] | None = None) -> Extremes:
+    """The minimum and maximum of the cells of the picture, each of `steps` values, read a block at a time. `change` gets each block with its values."""
     shape = part.shape
     counts = [-(-extent // step) for extent, step in zip(shape, steps, strict=True)]
     low, high = np.full(counts, np.nan), np.full(counts, np.nan)
     total, number = 0.0, 0
     for block in _blocks(shape, steps):
         values = part.read(block)
+        if change is not None:
+            values = change(block, values)
         # Whole cells: values beyond the end are missing.
         values = np.pad(values, [(0, -extent % step) for extent, step in zip(values.shape, steps, strict=True)], constant_values=np.nan)
         split = values.reshape([n for extent, step in zip(values.shape, steps, strict=True) for n in (extent // step, step)])
@@ -102,6 +109,16 @@ def extremes(part: Part, steps: list[int]) -> Extremes:
             cell_values[cells] = reduced
         total, number = total + float(np.nansum(values)), number + int(np.count_nonzero(~np.isnan(values)))
     return Extremes(low, high, total / number if number else 0.0)
+
+
+def middles(part: Part, steps: list[int], change: Callable[[tuple[slice, ...], Array], Array] | None = None) -> Array:
+    """The value in the middle of each cell of the picture: of categories no other one stands for the cell. `change` as of `extremes`."""
+    firsts = [min(step // 2, extent - 1) for step, extent in zip(steps, part.shape, strict=True)]
+    block = tuple(slice(first, None, step) for first, step in zip(firsts, steps, strict=True))
+    found = part.read(block) if change is None else change(block, part.read(block))
+    counts = [-(-extent // step) for extent, step in zip(part.shape, steps, strict=True)]
+    # The last cell can be too short to have a middle.
+    return np.pad(found, [(0, count - extent) for count, extent in zip(counts, found.shape, strict=True)], mode="edge")
 
 
 def _blocks(shape: tuple[int, ...], steps: list[int]) -> Iterator[tuple[slice, ...]]:
@@ -127,6 +144,13 @@ def decoded(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
     return np.where(np.isfinite(values), values, np.nan)
 
 
+def as_drawn(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
+    """The values as pictures show them: as `decoded`, but times are days since 1970 in their calendar."""
+    if calendar_of(dataset) is None:
+        return decoded(dataset, key)
+    return days(dataset, np.asarray(dataset[key]))
+
+
 def slabs(shape: tuple[int, ...]) -> Iterator[tuple[int | slice, ...]]:
     """Keys that together select an array of this shape, of about `BLOCK_VALUES` values each."""
     below = int(np.prod(shape[1:], dtype=object))
@@ -141,7 +165,7 @@ def histogram(dataset: Dataset, bins: int, log: bool) -> tuple[Array, Array, int
     missing ones and, with `log`, those that are not above 0. All values are read twice."""
     low, high = np.inf, -np.inf
     for key in slabs(dataset.shape):
-        values = decoded(dataset, key)
+        values = as_drawn(dataset, key)
         values = values[values > 0] if log else values[~np.isnan(values)]
         if values.size:
             low, high = min(low, float(values.min())), max(high, float(values.max()))
@@ -153,6 +177,6 @@ def histogram(dataset: Dataset, bins: int, log: bool) -> tuple[Array, Array, int
     edges[0], edges[-1] = low, high
     counts = np.zeros(bins, np.int64)
     for key in slabs(dataset.shape):
-        values = decoded(dataset, key)
+        values = as_drawn(dataset, key)
         counts += np.histogram(values[~np.isnan(values)], edges)[0]
     return counts, edges, (dataset.size or 0) - int(counts.sum())

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..base.errors import InvalidInputError, MissingFileError
 from ..base.extras import require
-from .plot_axes import Coordinate
 from .plot_cells import Array
 
 if TYPE_CHECKING:
@@ -19,27 +18,25 @@ if TYPE_CHECKING:
 _SCALES = (("110m", 60.0), ("50m", 15.0), ("10m", 0.0))
 
 
-def check(name: str, coordinates: list[Coordinate] | None) -> None:
+def check(name: str, is_map: bool) -> None:
     """Checks that a picture is a map.
 
     Raises:
         InvalidInputError: Its axes are not latitude and longitude.
     """
-    if coordinates is None or {coordinate.role for coordinate in coordinates} != {"latitude", "longitude"}:
+    if not is_map:
         raise InvalidInputError(f"coastlines need a map with axes of latitude and longitude, by their units or standard names; {name} is drawn along others")
     require("drawing coastlines", "maps", "cartopy")
 
 
-def draw(axes: Axes, coordinates: list[Coordinate], row_edges: Array, column_edges: Array) -> None:
-    """Adds the coastlines to a map; its limits stay as they are.
+def draw(axes: Axes, longitudes: Array, latitudes: Array, is_upright: bool = True) -> None:
+    """Adds the coastlines to a map of these edges, whose latitude is upright or not; its limits stay as they are.
 
     Raises:
         NotFoundError: The coastlines are not on this machine and cannot be downloaded.
     """
     from matplotlib.collections import LineCollection
 
-    is_upright = coordinates[0].role == "latitude"
-    longitudes, latitudes = (column_edges, row_edges) if is_upright else (row_edges, column_edges)
     west, east = float(longitudes.min()), float(longitudes.max())
     extent = max(east - west, float(np.ptp(latitudes)))
     scale = next(name for name, above in _SCALES if extent > above)

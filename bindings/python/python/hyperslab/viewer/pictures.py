@@ -16,11 +16,11 @@ from ..base.type_aliases import Elements
 from ..files.file import File
 from ..files.model_view import ModelView
 from ..models import mpas, nexus, ugrid
-from ..models.nexus_signal import Signal
 from ..objects import plot
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import label_of, place
 from ..objects.plot_cells import decoded
+from ..objects.plot_signal import Signal
 from .field_pictures import STEP_COLUMNS, draw_field, drawn_dimensions, first_index, grid_of
 from .grid_pictures import draw_curvilinear, draw_mesh, face_dimension, horizontal_coordinates
 from .requests import Refused

@@ -1,0 +1,103 @@
+"""Choice: which datasets of a file can be drawn, and which one a file means if nobody names one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from ..base.errors import InvalidInputError
+from .inherited import coordinate_of as coordinate_of_bounds
+from .plot_axes import base_name, role_of, text_of
+from .plot_signal import default_signal
+
+#: Names in a message, and objects that are looked through for them.
+MAX_NAMES, MAX_OBJECTS = 10, 10_000
+#: Attributes with names of datasets that say where values are, and how sure they are.
+_NAMING = ("coordinates", "bounds", "grid_mapping", "ancillary_variables", "cell_measures")
+
+
+def can_be_drawn(dataset: Any) -> bool:
+    """Whether a dataset is an array of numbers with something in it."""
+    return dataset.dtype.kind in "iufbc" and bool(dataset.size) and bool(dataset.ndim)
+
+
+def check(dataset: Any) -> None:
+    """Checks that a dataset can be drawn.
+
+    Raises:
+        InvalidInputError: It cannot; the message names some that can.
+    """
+    if can_be_drawn(dataset):
+        return
+    if dataset.size is None or not dataset.size:
+        what = "is empty"
+    elif dataset.dtype.names:
+        what = f"has the fields {', '.join(dataset.dtype.names[:5])}"
+    elif dataset.dtype.kind not in "iufbc":
+        what = "has other values than numbers"
+    else:
+        what = "is a single number"
+    others = [one.name for one in itertools.islice(_datasets(dataset.file), MAX_NAMES + 1)]
+    raise InvalidInputError(f"{what}, so it is not an array of numbers with something in it: {_choose(others)}", dataset.file.filename, dataset.name)
+
+
+def default(file: Any) -> Any:
+    """What a file shows if no dataset is named: the default of NeXus, or the only dataset that can be drawn and is no coordinate of others.
+
+    Args:
+        file: An open file.
+
+    Returns:
+        A dataset, with its axes.
+
+    Raises:
+        InvalidInputError: It is not clear; the message names what can be drawn.
+        CorruptError: The defaults of NeXus lead nowhere.
+
+    Example:
+        >>> hyperslab.objects.plot_choice.default(f).plot()
+    """
+    found = default_signal(file)
+    if found is not None:
+        return found
+    datasets = list(itertools.islice(_datasets(file), MAX_OBJECTS))
+    named = {name.rsplit("/", 1)[-1] for one in datasets for key in _NAMING for name in text_of(one, key).split()}
+    variables = [one for one in datasets if base_name(one) not in named and not _is_coordinate(one)]
+    if len(variables) == 1:
+        return variables[0]
+    _refuse(file, [one.name for one in variables or datasets])
+
+
+def _refuse(file: Any, names: list[str]) -> NoReturn:
+    raise InvalidInputError(f"several datasets can be drawn, or none: {_choose(names)}" if names else _choose(names), file.filename)
+
+
+def _choose(names: list[str]) -> str:
+    if not names:
+        return "no dataset of this file can be drawn"
+    return f"choose {'one of ' if len(names) > 1 else ''}{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''}"
+
+
+def _is_coordinate(dataset: Any) -> bool:
+    """Whether a dataset is where others are: the scale of its own dimension, or bounds of cells."""
+    scale = dataset._scale(0) if dataset.ndim == 1 else None
+    is_scale = scale is not None and scale._number == dataset._number
+    return is_scale or coordinate_of_bounds(dataset) is not None or role_of(dataset, base_name(dataset)) in ("latitude", "longitude")
+
+
+def _datasets(file: Any) -> Iterator[Any]:
+    """The datasets that can be drawn, in the order of the file; of large files those among the first objects."""
+    pending, seen = [file], set()
+    for _ in range(MAX_OBJECTS):
+        if not pending:
+            return
+        one = pending.pop()
+        if one._number in seen:
+            continue
+        seen.add(one._number)
+        if one.kind == "dataset" and can_be_drawn(one):
+            yield one
+        elif one.kind == "group":
+            members = itertools.islice((entry.object for entry in one._entries()), MAX_OBJECTS)
+            pending += reversed([member for member in members if member is not None])
