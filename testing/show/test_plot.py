@@ -97,7 +97,7 @@ def test_names_of_values_are_shown(tmp_path: pathlib.Path) -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == ["CLEAR", "CLOUDY", "RAIN"]
     assert axes.lines[0].get_drawstyle() == "steps-mid" and axes.lines[0].get_ydata().tolist() == values.tolist()
     assert [label.get_text() for label in figure_of(tmp_path, values > 0).axes[0].get_yticklabels()] == ["FALSE", "TRUE"]
-    bar = figure_of(tmp_path, values.reshape(6, 10), KINDS).axes[1]
+    bar = figure_of(tmp_path, values.reshape(6, 10), KINDS).axes[0].collections[0].colorbar.ax
     assert [label.get_text() for label in bar.get_yticklabels()] == ["CLEAR", "CLOUDY", "RAIN"]
 
 
@@ -146,7 +146,7 @@ def test_coordinates_and_missing_values_of_netcdf(tmp_path: pathlib.Path) -> Non
     theta = hs.open(pathlib.Path(__file__).resolve().parents[2] / "examples" / "data" / "atlantic_profiles.nc")["theta"]
     assert theta.plot(index=3).axes[0].get_title() == "/theta (depth = 35)"
     figure.canvas.draw()
-    assert "2001" in figure.axes[0].get_xticklabels()[0].get_text()
+    assert figure.axes[0].get_xticklabels()[0].get_text() == "2002"
     line = f["line"].plot().axes[0].lines[0]
     assert str(np.asarray(line.get_xdata(orig=True))[-1]).startswith("2011-12")
 
@@ -275,7 +275,7 @@ def test_robust_limits_leave_outliers_out(climate: hs.File) -> None:
     figure = climate["t"].plot(robust=True)
     mesh = figure.axes[0].collections[0]
     np.testing.assert_allclose((mesh.norm.vmin, mesh.norm.vmax), np.percentile(values, [2, 98]))
-    assert figure.axes[1]._colorbar.extend == "both", "the bar says that there is more"
+    assert mesh.colorbar.extend == "both", "the bar says that there is more"
     assert climate["t"].plot(robust=True, vmax=9000).axes[0].collections[0].norm.vmax == 9000
     assert climate["t"].plot().axes[0].collections[0].norm.vmax == 5000
 
@@ -340,16 +340,3 @@ def test_a_query_draws_one_variable_or_two() -> None:
     assert axes.patches[0].get_data().values.sum() == q.count() and axes.get_xlabel() == "theta"
     mesh = q.plot(names=["depth", "theta"], bins=10).axes[0].collections[0]
     assert mesh.get_array().sum() == q.count()
-
-
-def test_a_calendar_without_leap_days_has_none(tmp_path: pathlib.Path) -> None:
-    """Times of such a calendar are drawn as counts: as dates there would be a gap of a day."""
-    with netCDF4.Dataset(tmp_path / "n.nc", "w") as f:
-        f.createDimension("time", 4)
-        time = f.createVariable("time", "f8", ("time",))
-        time.units, time.calendar, time[:] = "days since 2000-02-27", "noleap", [0, 1, 2, 3]
-        f.createVariable("x", "f8", ("time",))[:] = [1, 2, 3, 4]
-    with hs.open(tmp_path / "n.nc") as f:
-        axes = f["x"].plot().axes[0]
-    assert axes.get_xlabel() == "time [days since 2000-02-27, noleap]"
-    assert axes.lines[0].get_xdata().tolist() == [0, 1, 2, 3]

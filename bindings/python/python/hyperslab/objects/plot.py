@@ -127,7 +127,8 @@ def plot(
     is_complex = dataset.dtype.kind == "c"
     first = modulus(dataset) if is_complex else dataset
     has_two = is_complex and kind != "histogram" and ax is None
-    figure = _figure(ax, kind == "histogram" or (dataset.ndim == 1 and dims is None) or isinstance(dims, (str, int)), has_two)
+    is_line = dataset.ndim == 1 if dims is None else isinstance(dims, (str, int)) or len(dims) == 1
+    figure = _figure(ax, kind == "histogram" or is_line, has_two)
     panels = [ax] if ax is not None else [figure.add_subplot(1, 1 + has_two, 1 + number) for number in range(1 + has_two)]
     if kind == "histogram":
         if dims is not None or index != ():
@@ -141,7 +142,7 @@ def plot(
         title = _values(first, panels[0], index, dims, look)
     if has_two:
         panels[0].set_title("modulus")
-        _values(phase(dataset), panels[1], index, dims, Look("twilight", -np.pi, np.pi, coastlines=coastlines) if dataset.ndim > 1 else Look())
+        _values(phase(dataset), panels[1], index, dims, Look() if is_line else Look("twilight", -np.pi, np.pi, coastlines=coastlines))
         panels[1].set_title("phase")
         figure.suptitle(title)
     else:
@@ -212,7 +213,7 @@ def _map(part: Part, axes: Axes, positions: Positions, look: Look) -> bool:
     steps = [-(-extent // MAX_IMAGE_CELLS) for extent in part.shape]
     places = Places(positions, part)
     corners = places.corners(steps)
-    if not np.isfinite(corners.longitude).any():
+    if not np.isfinite(corners.longitude[:-1, :-1] + corners.longitude[1:, 1:]).any():
         return False
     if look.coastlines:
         plot_coastlines.check(part.dataset.name, True)
@@ -224,7 +225,7 @@ def _map(part: Part, axes: Axes, positions: Positions, look: Look) -> bool:
     if _is_drawn(part.dataset, axes, bool(np.isfinite(values).any()), float(np.nanmax(values, initial=-np.inf)), look):
         draw_map(part.dataset, axes, positions, corners, values, look)
         if places.missing:
-            note(axes, f"{places.missing:,} values have no place")
+            note(axes, f"{places.missing:,} values without coordinates")
     return True
 
 
@@ -234,7 +235,9 @@ def _profiles(part: Part, axes: Axes, is_free: bool, look: Look) -> bool:
     if vertical is None:
         return False
     level = level_of(part.dataset, vertical, part.fixed)
-    if level != part.dimensions[0] and not (is_free and level in part.dimensions):
+    is_drawn = level == part.dimensions[0] or (is_free and level in part.dimensions)
+    # A depth of the ground along latitudes is not where values are.
+    if not is_drawn or coordinate_of(part.dataset, level, 1).known:
         return False
     if look.coastlines:
         plot_coastlines.check(part.dataset.name, False)

@@ -83,9 +83,11 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
     scale = dataset._scale(dimension)
     if scale is not None and scale._number == dataset._number:
         return unknown._replace(label=f"index of {label}")  # a coordinate against itself is a diagonal
-    if scale is None or scale.shape != (extent,) or scale.dtype.kind not in "iuf":
+    if scale is None or scale.shape not in ((extent,), (extent + 1,)) or scale.dtype.kind not in "iuf":
         return unknown
     try:
+        if scale.shape == (extent + 1,):
+            return _between(scale, label, extent, step) or unknown
         if _own_calendar(scale) is not None:
             return _in_own_calendar(scale, label, extent, step) or unknown
         plan = _native.Plan([scale._file], scale.name)
@@ -104,6 +106,16 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
         is_drawable = ends[0] - margin >= _FIRST_TIME and ends[1] + margin < _LAST_TIME
         return Coordinate(label, values[middle], True) if is_drawable else unknown
     return Coordinate(label_of(scale, label), values[middle], True, _bounds(scale, extent, step), role_of(scale, label))
+
+
+def _between(scale: Dataset, label: str, extent: int, step: int) -> Coordinate | None:
+    """The coordinate of bins, of which the file has the edges."""
+    edges = as_drawn(scale, (slice(None),))
+    if calendar_of(scale) is not None or not np.isfinite(edges).all() or not (np.all(edges[1:] > edges[:-1]) or np.all(edges[1:] < edges[:-1])):
+        return None
+    first = np.arange(0, extent, step)
+    ends = np.stack([edges[first], edges[np.minimum(first + step, extent)]], axis=1)
+    return Coordinate(label_of(scale, label), ends.mean(axis=1), True, ends, role_of(scale, label))
 
 
 def _own_calendar(scale: Dataset) -> str | None:
@@ -161,7 +173,8 @@ def edges_of(coordinate: Coordinate) -> tuple[Array, Array]:
     some that fit, else halfway between coordinates."""
     if coordinate.bounds is not None and (found := _edges_of_bounds(coordinate.values.astype(float), coordinate.bounds)) is not None:
         return found
-    return edges_between(coordinate.values)
+    # Levels are further from each other the higher or deeper they are: that is no gap.
+    return edges_between(coordinate.values, np.inf if coordinate.role in ("up", "down") else MAX_GAPS)
 
 
 def _edges_of_bounds(values: Array, bounds: Array) -> tuple[Array, Array] | None:
@@ -183,18 +196,18 @@ def _edges_of_bounds(values: Array, bounds: Array) -> tuple[Array, Array] | None
     return np.array(cells), np.array([*borders, end[-1]])
 
 
-def edges_between(values: Array) -> tuple[Array, Array]:
+def edges_between(values: Array, max_gaps: float = MAX_GAPS) -> tuple[Array, Array]:
     """The cells along an axis, as positions in `values` (-1: a gap between cells), and their edges. Edges are halfway
     between coordinates, but a cell does not reach far into a gap: there the file has no values."""
     if values.dtype.kind == "M":
-        cells, edges = edges_between(values.astype("datetime64[us]").astype(np.int64))
+        cells, edges = edges_between(values.astype("datetime64[us]").astype(np.int64), max_gaps)
         return cells, np.rint(edges).astype(np.int64).astype("datetime64[us]")
     places = values.astype(float)
     if len(places) == 1:
         return np.array([0]), np.array([places[0] - 0.5, places[0] + 0.5])
     gaps = np.abs(np.diff(places))
     around = [np.sort(gaps[max(0, i - 2) : i + 2]) for i in range(len(places))]
-    limit = MAX_GAPS * np.array([near[(len(near) - 1) // 2] for near in around])
+    limit = max_gaps * np.array([near[(len(near) - 1) // 2] for near in around])
     sign = np.sign(places[1] - places[0])
     before = np.minimum(np.append(gaps[0], gaps), limit) / 2
     after = np.minimum(np.append(gaps, gaps[-1]), limit) / 2

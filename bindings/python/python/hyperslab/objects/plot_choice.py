@@ -39,7 +39,7 @@ def check(dataset: Any) -> None:
     else:
         what = "is a single number"
     others = [one.name for one in itertools.islice(_datasets(dataset.file), MAX_NAMES + 1)]
-    raise InvalidInputError(f"{what}, so it is not an array of numbers with something in it: {_choose(others)}", dataset.file.filename, dataset.name)
+    raise InvalidInputError(f"{dataset.name} {what}, not an array of numbers with something in it: {_choose(others)}", dataset.file.filename)
 
 
 def default(file: Any) -> Any:
@@ -70,7 +70,7 @@ def default(file: Any) -> Any:
 
 
 def _refuse(file: Any, names: list[str]) -> NoReturn:
-    raise InvalidInputError(f"several datasets can be drawn, or none: {_choose(names)}" if names else _choose(names), file.filename)
+    raise InvalidInputError(f"several datasets can be drawn: {_choose(names)}" if names else _choose(names), file.filename)
 
 
 def _choose(names: list[str]) -> str:

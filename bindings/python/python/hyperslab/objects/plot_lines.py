@@ -46,7 +46,7 @@ def draw_line(dataset: Dataset, axes: Axes, coordinate: Coordinate, cells: Extre
     if categories is not None:
         value_axis.set_ticks(list(range(len(categories.names))), labels=categories.names)
     elif calendar is not None:
-        label_dates(value_axis, calendar, float(np.nanmin(values)), float(np.nanmax(values)))
+        label_dates(value_axis, calendar)
 
 
 def _values_line(axes: Axes, where: Array, values: Array, is_upright: bool, is_stepped: bool) -> None:
@@ -60,11 +60,11 @@ def _values_line(axes: Axes, where: Array, values: Array, is_upright: bool, is_s
 
 def date_axis(axis: Axis, coordinate: Coordinate) -> None:
     """Labels the axis of a coordinate of dates."""
-    is_date = coordinate.values.dtype.kind == "M"
-    if coordinate.calendar is not None:
-        label_dates(axis, coordinate.calendar, float(coordinate.values.min()), float(coordinate.values.max()))
-    if (is_date or coordinate.calendar is not None) and axis is axis.axes.xaxis:
-        axis.set_tick_params(rotation=30)
+    calendar = STANDARD if coordinate.values.dtype.kind == "M" else coordinate.calendar
+    if calendar is not None:
+        label_dates(axis, calendar)
+        if axis is axis.axes.xaxis:
+            axis.set_tick_params(rotation=30)
 
 
 def point_vertical(axes: Axes, role: str) -> None:
@@ -90,7 +90,7 @@ def draw_histogram(dataset: Dataset, axes: Axes, bins: int, look: Look) -> None:
     axes.set(xlabel=value_label(dataset), ylabel="values", xlim=(edges[0] if look.vmin is None else look.vmin, edges[-1] if look.vmax is None else look.vmax))
     axes.locator_params(axis="y", integer=True)
     if calendar is not None:
-        label_dates(axes.xaxis, calendar, float(edges[0]), float(edges[-1]))
+        label_dates(axes.xaxis, calendar)
         axes.xaxis.set_tick_params(rotation=30)
     if left_out:
         note(axes, f"{left_out:,} of {dataset.size:,} {'missing, infinite or not above 0' if look.log else 'missing or infinite'}")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .plot_axes import base_name, label_of
+from .plot_axes import NAMES, base_name, label_of, text_of
 from .plot_cells import Array, Dataset, Extremes
-from .plot_dates import calendar_of, label_dates
+from .plot_dates import STANDARD, calendar_of, label_dates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +51,12 @@ class Look(NamedTuple):
 
 
 def value_label(dataset: Dataset) -> str:
-    """What the values of a dataset are: `long_name [units]`, without the units of times that are shown as dates."""
-    label = label_of(dataset, base_name(dataset))
-    return label if calendar_of(dataset) is None else label.rpartition(" [")[0] or label
+    """What the values of a dataset are: `long_name [units]`; of dates the calendar, if it is not the usual one."""
+    calendar = calendar_of(dataset)
+    if calendar is None:
+        return label_of(dataset, base_name(dataset))
+    name = text_of(dataset, *NAMES) or base_name(dataset)
+    return name if calendar == STANDARD else f"{name} [{calendar}]"
 
 
 def add_bar(drawn: ScalarMappable, axes: Axes, label: str, **options: Any) -> Any:
@@ -74,8 +77,8 @@ def value_bar(dataset: Dataset, drawn: ScalarMappable, values: Array, axes: Axes
     extend = {(False, False): "neither", (True, False): "min", (False, True): "max", (True, True): "both"}[(bool(beyond[0]), bool(beyond[1]))]
     bar = add_bar(drawn, axes, value_label(dataset), extend=extend)
     calendar = calendar_of(dataset)
-    if calendar is not None and shown.count():
-        label_dates(bar.ax.yaxis, calendar, float(shown.min()), float(shown.max()))
+    if calendar is not None:
+        label_dates(bar.ax.yaxis, calendar)
 
 
 def note(axes: Axes, text: str) -> None:

@@ -127,34 +127,47 @@ def _sphere_middles(longitude: Array, latitude: Array) -> tuple[Array, Array]:
 
 
 def contiguous(longitude: Array) -> tuple[Array, float | None]:
-    """Longitudes without a jump, if the map begins in the widest gap between them. Those of the whole globe have none: they begin at -180 or 0, which is
-    returned, too."""
+    """Longitudes of corners without a jump inside of a cell, as the file has them if these have none. Else the map begins in the widest gap between them, or
+    at -180 or 0 of those that go around the globe: that is returned, too, and jumps are left there only."""
+    if np.nanmax(_widths(longitude)) <= 180 and np.nanmax(longitude) - np.nanmin(longitude) <= 360.01:
+        return longitude, None
     known = np.sort(longitude[np.isfinite(longitude)] % 360)
     gaps = np.diff(np.append(known, known[0] + 360))
     widest = int(gaps.argmax())
     if gaps[widest] < _GLOBE_GAP:
         begin = 0.0 if np.nanmax(longitude) > 180 + gaps[widest] else -180.0
-        return begin + (longitude - begin) % 360, begin
-    begin = float((known[widest] + gaps[widest] / 2) % 360)
-    found = begin + (longitude - begin) % 360
-    # Most longitudes stay as the file has them.
-    shifted: Array = found + np.rint(np.nanmedian(longitude - found) / 360) * 360
-    return shifted, None
+    else:
+        begin = float((known[widest] + gaps[widest] / 2) % 360)
+        # Most longitudes stay as the file has them.
+        begin += float(np.rint(np.nanmedian(longitude - begin - (longitude - begin) % 360) / 360)) * 360
+    found: Array = begin + (longitude - begin) % 360
+    return found, begin
+
+
+def _quads(corners: Array) -> Array:
+    """The four corners of each cell, in the order of its outline."""
+    return np.stack([corners[:-1, :-1], corners[:-1, 1:], corners[1:, 1:], corners[1:, :-1]], axis=-1)
+
+
+def _widths(longitude: Array) -> Array:
+    """The extent of each cell; NaN without all corners."""
+    widths: Array = np.ptp(_quads(longitude), axis=-1)
+    return widths
 
 
 def draw_map(dataset: Dataset, axes: Axes, positions: Positions, corners: Corners, values: Array, look: Look) -> None:
     """Draws cells between corners on a map of longitude and latitude."""
     (east, begin), north = contiguous(corners.longitude), corners.latitude
-    longitudes, latitudes = (np.stack([one[:-1, :-1], one[:-1, 1:], one[1:, 1:], one[1:, :-1]], axis=-1) for one in (east, north))
+    longitudes, latitudes = _quads(east), _quads(north)
     has_corners = np.isfinite(longitudes).all(axis=-1)
     filled = [np.where(np.isfinite(one), one, np.nanmean(one)) for one in (east, north)]
     values = np.where(has_corners, values, np.nan)
     mesh = draw_cells(dataset, axes, filled[0], filled[1], values, look)
     is_drawn = np.isfinite(values) if np.isfinite(values).any() else has_corners
     limits = np.array([[one[is_drawn].min(), one[is_drawn].max()] for one in (longitudes, latitudes)])
-    if begin is not None:
+    is_cut = _widths(east) > 180
+    if begin is not None and is_cut.any():
         limits[0] = begin, begin + 360
-        is_cut = has_corners & (np.ptp(np.where(has_corners[..., None], longitudes, 0), axis=-1) > 180)
         _draw_cut(axes, mesh, longitudes[is_cut], latitudes[is_cut], is_cut)
     axes.set(xlabel=label_of(positions.longitude.dataset, "longitude"), ylabel=label_of(positions.latitude.dataset, "latitude"), xlim=limits[0], ylim=limits[1])
     if look.coastlines:

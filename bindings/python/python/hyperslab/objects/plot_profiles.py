@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .plot_auxiliary import Auxiliary, times_of
-from .plot_axes import base_name, edges_between, label_of, role_of
+from .plot_axes import base_name, edges_between, label_of, role_of, text_of
 from .plot_categories import categories_of
 from .plot_cells import Array, Dataset, Part
 from .plot_dates import calendar_of, date_text, label_dates, matplotlib_days
@@ -30,14 +30,15 @@ class Profile(NamedTuple):
 
 
 def level_of(dataset: Dataset, vertical: Auxiliary, fixed: dict[int, int]) -> int:
-    """The dimension of a dataset along which a vertical coordinate changes most."""
-    changes = []
+    """The dimension of a dataset along which a vertical coordinate goes one way, and fastest: between profiles it goes up and down."""
+    scores = []
     for dimension in vertical.dims:
         keys = {other: fixed.get(other, dataset.shape[other] // 2) for other in vertical.dims if other != dimension}
         along = vertical.read({**keys, dimension: slice(None)})
-        steps = np.abs(np.diff(along[np.isfinite(along)]))
-        changes.append(float(np.median(steps)) if len(steps) else 0.0)
-    return vertical.dims[int(np.argmax(changes))]
+        steps = np.diff(along[np.isfinite(along)])
+        scores.append((float(abs(np.sign(steps).mean())), float(abs(np.median(steps)))) if len(steps) else (0.0, 0.0))
+    best = max(one_way for one_way, _ in scores)
+    return max(zip(scores, vertical.dims, strict=True), key=lambda one: (one[0][0] > 0.9 * best, one[0][1]))[1]
 
 
 def profile_of(part: Part, vertical: Auxiliary, level: int, others: dict[int, int]) -> Profile:
@@ -74,8 +75,8 @@ def draw_profiles(part: Part, axes: Axes, vertical: Auxiliary, level: int, look:
         return
     is_ordered = days is not None and np.isfinite(days).all() and bool((np.diff(days) > 0).all())
     if is_ordered and days is not None and calendar is not None and times is not None:
-        places, label = matplotlib_days(days, calendar), label_of(times.dataset, name).rpartition(" [")[0] or base_name(times.dataset)
-        label_dates(axes.xaxis, calendar, float(places[0]), float(places[-1]))
+        places, label = matplotlib_days(days, calendar), text_of(times.dataset, "standard_name") or base_name(times.dataset)
+        label_dates(axes.xaxis, calendar)
         axes.xaxis.set_tick_params(rotation=30)
     else:
         places, label = chosen.astype(float), name
