@@ -149,9 +149,9 @@ def plot(
     file: FileName,
     path: Annotated[
         str | None,
-        typer.Argument(metavar="PATH", help="Path of a dataset; by default what NeXus calls the default, or the only variable.", autocompletion=member_names),
+        typer.Argument(metavar="PATH", help="Path of a dataset; by default NeXus's default or the only variable.", autocompletion=member_names),
     ] = None,
-    out: Annotated[str | None, typer.Argument(metavar="OUT", help="The picture, named .png, .pdf or .svg; by default FILE_DATASET.png here.")] = None,
+    out: Annotated[str | None, typer.Argument(metavar="OUT", help="The picture: .png, .pdf or .svg; by default FILE_DATASET.png.")] = None,
     index: Annotated[str | None, typer.Option(metavar="NUMBERS", help="Indexes of the dimensions that are not drawn: 3,0 or lat=3,lon=4.")] = None,
     dims: Annotated[
         str | None, typer.Option(metavar="NAMES", help="The one or two dimensions that are drawn, by name or number; by default the last two.")
