@@ -16,6 +16,7 @@ import termios
 
 import hyperslab as hs
 import numpy as np
+import plot_files
 import pytest
 from command_server import CommandServer
 from hyperslab.cli import doctor, manual
@@ -101,6 +102,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     # Only the superblock's checksum is wrong: all is saved, and the exit status is 0.
     whole = (made / "flow.h5").read_bytes()
     (made / "broken.h5").write_bytes(whole[:44] + bytes(4) + whole[48:])
+    plot_files.nexus(made / "scan.nxs")
     hs.convert(made / "profiles.nc", made / "container.arrow")
     plan = hs.WritePlan(made / "run.h5")
     task = plan.task(0)

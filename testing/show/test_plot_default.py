@@ -138,3 +138,23 @@ def test_names_and_units_of_hdf_eos(tmp_path: pathlib.Path) -> None:
         f["b"].attrs.update({"Title": b"cloud fraction"})
     f = hs.open(tmp_path / "e.h5")
     assert [f[name].plot().axes[0].get_ylabel() for name in "ab"] == ["ozone [DU]", "cloud fraction"]
+
+
+def test_neighbors_that_cannot_be_read_do_not_matter(tmp_path: pathlib.Path) -> None:
+    """A number of 16 bytes that numpy lacks, and an attribute of it."""
+    with h5py.File(tmp_path / "q.h5", "w") as f:
+        f["x"], f["lat"] = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+        kind = h5py.h5t.IEEE_F64LE.copy()
+        kind.set_size(16)
+        kind.set_precision(128)
+        kind.set_fields(127, 112, 15, 0, 112)
+        kind.set_ebias(16383)
+        space = h5py.h5s.create_simple((2, 3))
+        h5py.h5d.create(f.id, b"quadruple", kind, space)
+        h5py.h5a.create(f["lat"].id, b"units", kind, h5py.h5s.create(h5py.h5s.SCALAR))
+    f = hs.open(tmp_path / "q.h5")
+    with pytest.raises(hs.UnsupportedError):
+        f["quadruple"].plot()
+    assert f["x"].plot().axes[0].collections
+    with pytest.raises(hs.InvalidInputError, match="choose one of /lat, /x"):
+        plot_choice.default(f)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.errors import Error
 from .plot_axes import base_name, coordinate_of, role_of, text_of
-from .plot_cells import Array, Dataset, as_drawn
+from .plot_cells import Array, Dataset, as_drawn, has_numbers
 from .plot_dates import calendar_of
 
 #: Members of a group that are looked through for coordinates that no attribute names.
@@ -18,6 +18,15 @@ MAX_MEMBERS = 1000
 #: Larger coordinates are missing ones, also without a fill value that says so: netCDF's own is 1e37.
 _NO_PLACE = 1e30
 _VERTICAL = frozenset({"depth", "sea_water_pressure"})
+
+
+class Meaning(NamedTuple):
+    """What the attributes of a coordinate say."""
+
+    role: str = ""
+    axis: str = ""
+    positive: str = ""
+    standard_name: str = ""
 
 
 class Auxiliary(NamedTuple):
@@ -52,8 +61,8 @@ def positions_of(dataset: Dataset) -> Positions | None:
     for group in _groups(dataset):
         found: dict[str, list[Auxiliary]] = {"latitude": [], "longitude": []}
         for one in group:
-            role = role_of(one.dataset, base_name(one.dataset)) if len(one.dims) >= 2 else ""
-            if role in found and one.dataset.dtype.kind in "iuf":
+            role = _meaning(one.dataset).role if len(one.dims) >= 2 else ""
+            if role in found:
                 found[role].append(one)
         pair = [_only(ones, role) for role, ones in found.items()]
         if pair[0] is not None and pair[1] is not None and pair[0].dims == pair[1].dims:
@@ -73,13 +82,11 @@ def vertical_of(dataset: Dataset) -> Auxiliary | None:
         return None
     for place, group in enumerate(_groups(dataset)):
         for one in group:
-            coordinate = one.dataset
             is_known = len(one.dims) == 1 and coordinate_of(dataset, one.dims[0], 1).known
-            if is_known or coordinate.dtype.kind not in "iuf" or calendar_of(coordinate) is not None:
-                continue
+            meaning = _meaning(one.dataset)
             # A pressure of the air next to a temperature is no coordinate, unless the file says so.
-            is_said = place == 0 or text_of(coordinate, "axis") == "Z" or text_of(coordinate, "positive") or text_of(coordinate, "standard_name") in _VERTICAL
-            if is_said and role_of(coordinate, base_name(coordinate)) in ("up", "down"):
+            is_said = place == 0 or meaning.axis == "Z" or meaning.positive or meaning.standard_name in _VERTICAL
+            if is_said and not is_known and meaning.role in ("up", "down") and calendar_of(one.dataset) is None:
                 return one
     return None
 
@@ -88,10 +95,14 @@ def times_of(dataset: Dataset, dimension: int) -> Auxiliary | None:
     """The times along a dimension that are no coordinate of it: those that the file calls an axis or time."""
     for group in _groups(dataset):
         for one in group:
-            is_axis = text_of(one.dataset, "axis") == "T" or text_of(one.dataset, "standard_name") == "time"
-            if one.dims == (dimension,) and is_axis and calendar_of(one.dataset) is not None:
+            meaning = _meaning(one.dataset)
+            if one.dims == (dimension,) and (meaning.axis == "T" or meaning.standard_name == "time") and calendar_of(one.dataset) is not None:
                 return one
     return None
+
+
+def _meaning(dataset: Dataset) -> Meaning:
+    return Meaning(role_of(dataset, base_name(dataset)), *(text_of(dataset, name) for name in ("axis", "positive", "standard_name")))
 
 
 def _groups(dataset: Dataset) -> Iterator[Iterator[Auxiliary]]:
@@ -128,7 +139,7 @@ def _named(group: Any, name: str) -> Any:
 
 def _fitting(dataset: Dataset, candidates: Iterator[Any]) -> Iterator[Auxiliary]:
     for one in candidates:
-        if one is not None and one.kind == "dataset" and one._number != dataset._number and (dims := _placed(dataset, one)):
+        if one is not None and one.kind == "dataset" and one._number != dataset._number and has_numbers(one, "iuf") and (dims := _placed(dataset, one)):
             yield Auxiliary(one, dims)
 
 

@@ -64,9 +64,12 @@ def label_of(dataset: Dataset, otherwise: str) -> str:
 
 
 def text_of(dataset: Dataset, *names: str) -> str:
-    """The first of the attributes that there is, as text; empty without one."""
+    """The first of the attributes that there is, as text; empty without one, and for one that cannot be read: a picture does without it."""
     attrs = dataset.attrs
-    return next((shown(attrs[name]) for name in names if name in attrs), "")
+    try:
+        return next((shown(attrs[name]) for name in names if name in attrs), "")
+    except Error:
+        return ""
 
 
 def base_name(dataset: Dataset) -> str:
@@ -138,17 +141,16 @@ def _in_own_calendar(scale: Dataset, label: str, extent: int, step: int) -> Coor
 
 def role_of(scale: Dataset, name: str) -> str:
     """What a coordinate is, by CF's attributes or a usual name."""
-    attrs = scale.attrs
-    given = {key: shown(attrs[key]) for key in ("units", "positive", "axis", "standard_name") if key in attrs}
-    if given.get("units") in _LATITUDE or given.get("standard_name") == "latitude":
+    given = {key: text_of(scale, key) for key in ("units", "positive", "axis", "standard_name")}
+    if given["units"] in _LATITUDE or given["standard_name"] == "latitude":
         return "latitude"
-    if given.get("units") in _LONGITUDE or given.get("standard_name") == "longitude":
+    if given["units"] in _LONGITUDE or given["standard_name"] == "longitude":
         return "longitude"
-    if given.get("positive", "").lower() in ("up", "down"):
+    if given["positive"].lower() in ("up", "down"):
         return given["positive"].lower()
-    if given.get("units") in _PRESSURE or given.get("standard_name") in _DOWN:
+    if given["units"] in _PRESSURE or given["standard_name"] in _DOWN:
         return "down"
-    if given.get("axis") == "Z" or given.get("standard_name") in ("altitude", "height"):
+    if given["axis"] == "Z" or given["standard_name"] in ("altitude", "height"):
         return "up"
     return _BY_NAME.get(name.lower(), "")
 

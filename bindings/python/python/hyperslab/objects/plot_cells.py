@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import _native
 from ..base.description import Description
+from ..base.errors import UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from .attributes import Attributes
 from .decoding import Decoder
@@ -142,6 +143,14 @@ def decoded(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:
     """The values as floats: missing and infinite ones NaN, packed ones unpacked; times are counts."""
     values: Array = np.asarray(Decoder(cast(Any, dataset), as_numbers=True).decoded(np.asarray(dataset[key]))).astype("f8")
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def has_numbers(dataset: Dataset, kinds: str) -> bool:
+    """Whether a dataset has a datatype of these kinds of numpy, and values."""
+    try:
+        return dataset.dtype.kind in kinds and bool(dataset.size)
+    except UnsupportedError:
+        return False  # numpy lacks its datatype
 
 
 def as_drawn(dataset: Dataset, key: tuple[int | slice, ...]) -> Array:

@@ -9,17 +9,15 @@ from typing import Any, NoReturn
 from ..base.errors import InvalidInputError
 from .inherited import coordinate_of as coordinate_of_bounds
 from .plot_axes import base_name, role_of, text_of
+from .plot_cells import has_numbers
 from .plot_signal import default_signal
 
 #: Names in a message, and objects that are looked through for them.
 MAX_NAMES, MAX_OBJECTS = 10, 10_000
+#: Kinds of numpy's datatypes that are drawn.
+_KINDS = "iufbc"
 #: Attributes with names of datasets that say where values are, and how sure they are.
 _NAMING = ("coordinates", "bounds", "grid_mapping", "ancillary_variables", "cell_measures")
-
-
-def can_be_drawn(dataset: Any) -> bool:
-    """Whether a dataset is an array of numbers with something in it."""
-    return dataset.dtype.kind in "iufbc" and bool(dataset.size) and bool(dataset.ndim)
 
 
 def check(dataset: Any) -> None:
@@ -28,13 +26,13 @@ def check(dataset: Any) -> None:
     Raises:
         InvalidInputError: It cannot; the message names some that can.
     """
-    if can_be_drawn(dataset):
+    if dataset.dtype.kind in _KINDS and dataset.size and dataset.ndim:
         return
     if dataset.size is None or not dataset.size:
         what = "is empty"
     elif dataset.dtype.names:
         what = f"has the fields {', '.join(dataset.dtype.names[:5])}"
-    elif dataset.dtype.kind not in "iufbc":
+    elif dataset.dtype.kind not in _KINDS:
         what = "has other values than numbers"
     else:
         what = "is a single number"
@@ -96,7 +94,7 @@ def _datasets(file: Any) -> Iterator[Any]:
         if one._number in seen:
             continue
         seen.add(one._number)
-        if one.kind == "dataset" and can_be_drawn(one):
+        if one.kind == "dataset" and has_numbers(one, _KINDS) and one.ndim:
             yield one
         elif one.kind == "group":
             members = itertools.islice((entry.object for entry in one._entries()), MAX_OBJECTS)
