@@ -101,3 +101,9 @@ def test_too_many_values_for_colors_are_numbers(tmp_path: pathlib.Path) -> None:
     mesh = flags(tmp_path, values, flag_values=np.arange(100, dtype="i2"), flag_meanings=names).plot().axes[0].collections[0]
     np.testing.assert_array_equal(mesh.get_array(), values)
     assert mesh.cmap.name == "viridis"
+
+
+def test_flags_that_no_float_holds_have_no_names(tmp_path: pathlib.Path) -> None:
+    values = np.array([[1, 2**60 + 1], [2, 3]], "i8")
+    mesh = flags(tmp_path, values, flag_masks=np.array([1, 2], "i8"), flag_meanings="a b").plot().axes[0].collections[0]
+    assert mesh.cmap.name == "viridis"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of categories that have colors and names: of more, nobody tells them apart.
 MAX_CATEGORIES = 40
+_MAX_EXACT = 2.0**53
 #: Characters of a name.
 _MAX_NAME_CHARS = 40
 
@@ -49,7 +50,8 @@ def categories_of(dataset: Dataset, shown: Array) -> Categories | None:
     values = np.union1d(present, np.array(sorted(named), float))
     if len(values) > MAX_CATEGORIES:
         values = present
-    if not 0 < len(values) <= MAX_CATEGORIES:
+    # Larger integers are not exact as the floats that pictures have.
+    if not 0 < len(values) <= MAX_CATEGORIES or np.abs(values).max() > _MAX_EXACT:
         return None
     return Categories(values, [_shortened(named.get(int(value)) or _combination(flags, int(value))) for value in values])
 
