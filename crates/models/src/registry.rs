@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyperslab_array::suggest::suggestion;
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_reader::{File, ForkMutex};
 use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 
@@ -17,7 +17,7 @@ use crate::h5part::H5Part;
 use crate::keras::Keras;
 use crate::loom::Loom;
 use crate::matlab::Matlab;
-use crate::model::{Model, Recognition};
+use crate::model::{Certainty, Model, Recognition};
 use crate::mpas::Mpas;
 use crate::nexus::Nexus;
 use crate::nwb::Nwb;
@@ -91,6 +91,55 @@ impl ModelTables for Tables {
         }
         Ok(segments)
     }
+
+    fn owner(&self, file: &File, table: &str) -> Result<Option<String>> {
+        let kept = file.kept::<Names>();
+        let find = |names: &HashMap<String, &'static str>| names.get(table).map(|model| (*model).to_owned());
+        if let Some(found) = kept.0.lock().and_then(|names| names.as_ref().map(find)) {
+            return Ok(found);
+        }
+        let names = names(file)?;
+        let found = find(&names);
+        if let Some(mut kept) = kept.0.lock() {
+            *kept = Some(names);
+        }
+        Ok(found)
+    }
+}
+
+/// The model of each table of a file.
+#[derive(Default)]
+struct Names(ForkMutex<Option<HashMap<String, &'static str>>>);
+
+/// The tables of the models that a file is certainly or likely of; if two have a table of the same name, the surer one's. A model
+/// that the file contradicts has no tables here: the objects can be read by their paths, and whoever asks for the model is told.
+fn names(file: &File) -> Result<HashMap<String, &'static str>> {
+    let mut recognized = Vec::new();
+    for model in MODELS {
+        if let Some(found) = unless_contradicted(model.recognize(file))?.flatten().filter(|found| found.certainty > Certainty::Possible) {
+            recognized.push((found.certainty, model));
+        }
+    }
+    recognized.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
+    let mut names = HashMap::new();
+    for (_, model) in recognized {
+        for table in unless_contradicted(model.tables(file))?.unwrap_or_default() {
+            names.entry(table).or_insert(model.name());
+        }
+    }
+    Ok(names)
+}
+
+/// What a model says of a file; `None` if the file contradicts it.
+///
+/// # Errors
+/// Those that say nothing about the file's content.
+fn unless_contradicted<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
@@ -105,7 +154,6 @@ fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Certainty;
 
     #[test]
     fn models_are_found_by_their_names() -> Result<()> {
