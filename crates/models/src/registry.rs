@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_reader::{File, ForkMutex};
+use hyperslab_formats::Attributes;
+use hyperslab_reader::{File, ForkMutex, Found};
 use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 
 use crate::anndata::AnnData;
@@ -105,6 +106,31 @@ impl ModelTables for Tables {
         }
         Ok(found)
     }
+
+    fn dataset_table(&self, file: &File, dataset: &Found) -> Result<Option<SegmentDefinition>> {
+        let path = dataset.path()?;
+        if !dataset_is_described(file, dataset, &path) {
+            return Ok(None);
+        }
+        for (_, model) in recognized(file)? {
+            if let Some(table) = unless_contradicted(model.dataset_table(file, &path))?.flatten() {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether an attribute of a dataset, its group or the file says that a model may know more coordinates of it than its dimensions.
+/// Looked at before models are, which read much more.
+fn dataset_is_described(file: &File, dataset: &Found, path: &str) -> bool {
+    let has = |attributes: &Attributes, names: &[&str]| names.iter().any(|name| attributes.get(name).is_some());
+    let of_group = |path: &str| file.find(path).and_then(|group| file.attributes(group.object)).unwrap_or_default();
+    let own = dataset.file.attributes(dataset.object).unwrap_or_default();
+    let above = path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above });
+    has(&own, &["coordinates", "signal"])
+        || has(&of_group(above), &["signal", "coordinates"])
+        || has(&of_group("/"), &["coordinates", "featureType", "CF:featureType"])
 }
 
 /// The model of each table of a file.
@@ -114,6 +140,17 @@ struct Names(ForkMutex<Option<HashMap<String, &'static str>>>);
 /// The tables of the models that a file is certainly or likely of; if two have a table of the same name, the surer one's. A model
 /// that the file contradicts has no tables here: the objects can be read by their paths, and whoever asks for the model is told.
 fn names(file: &File) -> Result<HashMap<String, &'static str>> {
+    let mut names = HashMap::new();
+    for (_, model) in recognized(file)? {
+        for table in unless_contradicted(model.tables(file))?.unwrap_or_default() {
+            names.entry(table).or_insert(model.name());
+        }
+    }
+    Ok(names)
+}
+
+/// The models that a file is certainly or likely of, the surest first.
+fn recognized(file: &File) -> Result<Vec<(Certainty, &'static dyn Model)>> {
     let mut recognized = Vec::new();
     for model in MODELS {
         if let Some(found) = unless_contradicted(model.recognize(file))?.flatten().filter(|found| found.certainty > Certainty::Possible) {
@@ -121,13 +158,7 @@ fn names(file: &File) -> Result<HashMap<String, &'static str>> {
         }
     }
     recognized.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
-    let mut names = HashMap::new();
-    for (_, model) in recognized {
-        for table in unless_contradicted(model.tables(file))?.unwrap_or_default() {
-            names.entry(table).or_insert(model.name());
-        }
-    }
-    Ok(names)
+    Ok(recognized)
 }
 
 /// What a model says of a file; `None` if the file contradicts it.

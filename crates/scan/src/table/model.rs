@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_reader::{File, Session};
+use hyperslab_reader::{File, Found, Session};
 
 use super::definition::SegmentDefinition;
+use super::segment::Segment;
 use crate::request::{Naming, ScanRequest};
 
 /// Tables of data models. A session has at most one.
@@ -24,6 +25,12 @@ pub trait ModelTables: Send + Sync {
     /// # Errors
     /// `Io` or `LimitExceeded` if the file cannot be read.
     fn owner(&self, file: &File, table: &str) -> Result<Option<String>>;
+
+    /// The table of a dataset with the coordinates that only a model knows of; `None` if its dimensions say it all.
+    ///
+    /// # Errors
+    /// As [`ModelTables::owner`].
+    fn dataset_table(&self, file: &File, dataset: &Found) -> Result<Option<SegmentDefinition>>;
 }
 
 /// The models that a session was made with: its [extension](hyperslab_reader::Extensions) for scans.
@@ -52,4 +59,19 @@ pub(crate) fn named<'a>(files: &[File], request: &'a ScanRequest) -> Result<Cow<
     let Some(models) = file.session().extension::<SessionModels>() else { return Ok(Cow::Borrowed(request)) };
     let owner = models.0.owner(file, name).map_err(|error| error.in_file(file.name()))?;
     Ok(owner.map_or(Cow::Borrowed(request), |model| Cow::Owned(ScanRequest { path: name.to_owned(), naming: Naming::Model(model), ..request.clone() })))
+}
+
+/// The table of a dataset with the coordinates that only a model knows of, if the request leaves it to us what a table is.
+///
+/// # Errors
+/// As [`ModelTables::owner`], and those of arrays that cannot be columns.
+pub(crate) fn dataset_table(file: &File, found: &Found, path: &str, request: &ScanRequest) -> Result<Option<Segment>> {
+    // Models see the objects of their own file.
+    if request.naming != Naming::Any || request.layout.is_some() || !request.decode || found.file.opening() != file.opening() {
+        return Ok(None);
+    }
+    let Some(models) = file.session().extension::<SessionModels>() else { return Ok(None) };
+    let definition = models.0.dataset_table(file, found).map_err(|error| error.in_file(file.name()))?;
+    let segment = definition.map(|definition| definition.open(file, request.decode)).transpose()?;
+    Ok(segment.map(|segment| Segment { path: path.to_owned(), ..segment }))
 }

@@ -8,7 +8,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{File, Found, Session};
 
 use super::each::each_of;
-use super::model::models_of;
+use super::model::{dataset_table, models_of};
 use super::segment::{Segment, capture_column};
 use super::shared_columns::SharedColumns;
 use super::wildcard;
@@ -49,7 +49,10 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         if columns.load(Ordering::Relaxed) > max_columns {
             return Err(too_many_columns(&request.path, max_columns));
         }
-        let mut segment = Segment::of(found, file, path, request.layout, request.decode)?;
+        let mut segment = match dataset_table(file, found, path, request)? {
+            Some(segment) => segment,
+            None => Segment::of(found, file, path, request.layout, request.decode)?,
+        };
         columns.fetch_add(segment.columns.len() as u64, Ordering::Relaxed);
         shared.share(&mut segment.columns);
         Ok(segment)
