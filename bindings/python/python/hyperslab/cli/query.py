@@ -258,4 +258,4 @@ def query(
     else:
         with waiting("reading"):
             shown = asked.head(limit, split(values))
-        print_rows(shown.to_batches(), shown.schema, as_json, as_arrow=as_arrow)
+        print_rows(shown.to_batches(), shown.schema, as_json)
