@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol, cast
 
-from .. import _native, dtypes
+from .. import dtypes
 from ..base.description import Description
 from ..base.errors import Error
 from ..base.type_aliases import AttributeValue
@@ -36,7 +36,7 @@ class Dataset(Protocol):
 
 def line(dataset: Dataset) -> str:
     """A dataset as its repr: `<Dataset /t (time 60, lat 73, lon 144) int16 packed → K>`."""
-    datatype = cast(_native.Datatype, dataset._about["datatype"])
+    datatype = dataset._about["datatype"]
     try:
         what = _meaning(dataset)
     except Error as error:
