@@ -102,9 +102,9 @@ def read_dataset(file: hs.File, node: hs.Dataset, reading: Reading, rng: random.
 
 def read_table(file: hs.File, path: str, whole: np.ndarray | None, reading: Reading, rng: random.Random) -> None:
     """In two sizes of batches that must agree; numbers also with the `whole` array."""
-    table = file.table(path, limit=100, decode=whole is None).to_arrow()
+    table = file.table(path, limit=100, raw=whole is not None).to_arrow()
     reading.values += table.num_rows > 0
-    parts = file.table(path, limit=100, decode=whole is None, batch_rows=rng.randint(1, 40)).to_arrow()
+    parts = file.table(path, limit=100, raw=whole is not None, batch_rows=rng.randint(1, 40)).to_arrow()
     assert table.num_rows == parts.num_rows, f"a table of {path} has another number of rows in smaller batches"
     # As text: what is not a number is not equal to itself. Python's objects take some fifty times the memory.
     if table.nbytes > MOST_TEXT_BYTES:

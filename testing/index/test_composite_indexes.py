@@ -206,10 +206,10 @@ def test_fill_values_are_null(tmp_path: pathlib.Path) -> None:
     for where, mask in {"x < 30 and y between 2 and 50": (x < 30) & (y >= 2) & (y <= 50), "x = 3.5 and y >= 0": np.zeros(len(x), bool)}.items():
         assert hs.query(path, "/", where).positions().tolist() == np.flatnonzero(mask).tolist(), where
         assert "index C" in hs.query(path, "/", where).explain()
-    assert "index C" not in hs.query(path, "/", "x < 30 and y < 9", decode=False).explain()
-    hs.index(path, [("/x", "/y")], decode=False)
-    assert "index C" in hs.query(path, "/", "x < 30 and y < 9", decode=False).explain()
-    assert hs.query(path, "/", "x < 30 and y < 9", decode=False).count() == ((values[0] < 30) & (values[1] < 9)).sum()
+    assert "index C" not in hs.query(path, "/", "x < 30 and y < 9", raw=True).explain()
+    hs.index(path, [("/x", "/y")], raw=True)
+    assert "index C" in hs.query(path, "/", "x < 30 and y < 9", raw=True).explain()
+    assert hs.query(path, "/", "x < 30 and y < 9", raw=True).count() == ((values[0] < 30) & (values[1] < 9)).sum()
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "gzip"])

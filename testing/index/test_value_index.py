@@ -261,15 +261,15 @@ def test_decoded_values_and_stored_ones_have_indexes_of_their_own(tmp_path: path
         f["x"] = values
         f["x"].attrs["scale_factor"] = 0.01
         f["x"].attrs["_FillValue"] = np.int16(5)
-    wanted = {True: rows(path, "x > 299.5"), False: rows(path, "x > 299", decode=False)}
+    wanted = {True: rows(path, "x > 299.5"), False: rows(path, "x > 299", raw=True)}
     nulls = rows(path, "x is null")
     assert nulls.num_rows == 1
     hs.index(path, "/x", "X")
     assert rows(path, "x > 299.5").equals(wanted[True]) and rows(path, "x is null").equals(nulls)
-    assert "index X on" not in hs.open(path).table("/", where="x > 299", decode=False).explain()
-    hs.index(path, "/x", "X", decode=False)
-    assert "index X on" in hs.open(path).table("/", where="x > 299", decode=False).explain()
-    assert rows(path, "x > 299", decode=False).equals(wanted[False]) and rows(path, "x > 299.5").equals(wanted[True])
+    assert "index X on" not in hs.open(path).table("/", where="x > 299", raw=True).explain()
+    hs.index(path, "/x", "X", raw=True)
+    assert "index X on" in hs.open(path).table("/", where="x > 299", raw=True).explain()
+    assert rows(path, "x > 299", raw=True).equals(wanted[False]) and rows(path, "x > 299.5").equals(wanted[True])
 
 
 def test_counters_say_what_was_read_and_what_an_index_has_saved(tmp_path: pathlib.Path) -> None:

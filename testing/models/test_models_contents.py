@@ -45,7 +45,7 @@ def test_contents_are_tables_and_arrays_with_sizes_and_units(tmp_path: pathlib.P
             "y": None,
         }
         assert rows["array", "x"] == {
-            "kind": "array", "name": "x", "rows": None, "shape": [None], "steps": 3, "columns": None, "units": ["m"], "problem": None,
+            "kind": "array", "name": "x", "path": "Step#*/x", "rows": None, "shape": [None], "steps": 3, "columns": None, "units": ["m"], "problem": None,
         }  # fmt: skip
         assert rows["array", "weights"]["shape"] == [500] and rows["array", "weights"]["steps"] == 1
         text, html = str(view), view._repr_html_()

@@ -373,4 +373,4 @@ def test_times_have_one_value_in_each_door(tmp_path: pathlib.Path) -> None:
         assert f.table("/rows").to_arrow()["t"].to_pylist() == right == hs.sql("select t from rows", f).to_arrow_table()["t"].to_pylist()
         assert f.table("/times").to_arrow()["times"].to_pylist() == [one for row in right for one in row]
         assert hs.models.pytables.open(f).read("rows")["t"].tolist() == right
-        assert f.table("/rows", decode=False).schema.field("t").type == pa.list_(pa.field("item", pa.int64(), nullable=False), 2)
+        assert f.table("/rows", raw=True).schema.field("t").type == pa.list_(pa.field("item", pa.int64(), nullable=False), 2)

@@ -69,7 +69,7 @@ def test_rows_are_those_that_pytables_appends(tmp_path: pathlib.Path, order: str
     raw = []
     for path in (ours, theirs):
         with hs.open(path) as f:
-            raw.append(hs.models.pytables.open(f).table("g/t", decode=False).to_arrow())
+            raw.append(hs.models.pytables.open(f).table("g/t", raw=True).to_arrow())
     assert raw[0].equals(raw[1])
     # PyTables goes on.
     with tables.open_file(ours, "a") as f:

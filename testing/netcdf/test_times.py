@@ -330,7 +330,7 @@ def test_what_a_column_cannot_hold_is_an_error(tmp_path: pathlib.Path, calendar:
     f = made(tmp_path, np.array([0, value]), "days since 2000-01-01", calendar)
     with pytest.raises(hs.InvalidInputError, match="read with decode off"):
         f.table("/time").to_arrow()
-    assert f.table("/time", decode=False).to_arrow()["time"].to_pylist() == [0, value]
+    assert f.table("/time", raw=True).to_arrow()["time"].to_pylist() == [0, value]
 
 
 @pytest.mark.parametrize("calendar", ["standard", "noleap", "360_day"])
@@ -483,8 +483,8 @@ def test_a_literal_that_is_no_date_of_the_calendar_is_refused(model: pathlib.Pat
 def test_the_metadata_names_the_calendar_of_text(model: pathlib.Path) -> None:
     f = hs.open(model)
     assert f.table("/").schema.field("time").metadata[b"hyperslab:calendar"] == b"360_day"
-    assert f.table("/", decode=False).schema.field("time").type == pa.float64()
-    assert b"hyperslab:calendar" not in f.table("/", decode=False).schema.field("time").metadata
+    assert f.table("/", raw=True).schema.field("time").type == pa.float64()
+    assert b"hyperslab:calendar" not in f.table("/", raw=True).schema.field("time").metadata
 
 
 @pytest.mark.parametrize("symbol", ["<", "<=", "=", "!=", ">=", ">"])

@@ -63,7 +63,7 @@ QUERIES: dict[str, tuple[str, str, str | None, dict[str, Any], list[str] | None]
     "rows": ("grid*.nc", "/", "t > 4", {"rows": "v"}, ["grid", "t", "v", "_row"]),
     "everything": ("grid1.nc", "/", None, {"rows": "v"}, ["v"]),
     "nulls": ("grid*.nc", "/", "not v > 0 or v is null", {}, ["v", "t"]),
-    "raw": ("grid*.nc", "/", "v < 0", {"decode": False}, ["v"]),
+    "raw": ("grid*.nc", "/", "v < 0", {"raw": True}, ["v"]),
     "records": ("run*.h5", "/records", "e + n > 40 and n > 0", {}, ["run", "e", "n", "_row"]),
     "nothing": ("run*.h5", "/Step#*", "x > 1e9", {}, ["x", "Step"]),
     "impossible": ("run*.h5", "/Step#*", "Step = 5 and x > 0", {}, ["x", "Step"]),

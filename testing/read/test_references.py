@@ -97,10 +97,10 @@ def test_undecoded_references_are_their_bytes(path: pathlib.Path) -> None:
         dataset = theirs["objects"]
         offset, size = dataset.id.get_offset(), dataset.id.get_storage_size()
     stored = path.read_bytes()[offset : offset + size]
-    raw = hs.open(path).table("/objects", decode=False).to_arrow()
+    raw = hs.open(path).table("/objects", raw=True).to_arrow()
     assert str(raw.schema.field("objects").type) == "fixed_size_binary[8]"
     assert b"".join(raw["objects"].to_pylist()) == stored
-    records = hs.open(path).table("/records", decode=False).to_arrow()
+    records = hs.open(path).table("/records", raw=True).to_arrow()
     assert [value[:8] for value in records["to"].to_pylist()] == [stored[:8], stored[8:16]]
 
 
@@ -120,9 +120,9 @@ def test_references_within_sequences_arrays_and_structs_are_text(tmp_path: pathl
 def test_a_reference_to_nothing_any_more_stops_a_table_unless_undecoded(path: pathlib.Path) -> None:
     with h5py.File(path, "a") as f:
         del f["type"]
-    with pytest.raises(hs.NotFoundError, match="decode=False"):
+    with pytest.raises(hs.NotFoundError, match="raw gives"):
         hs.open(path).table("/objects").to_arrow()
-    assert hs.open(path).table("/objects", decode=False).to_arrow().num_rows == 5
+    assert hs.open(path).table("/objects", raw=True).to_arrow().num_rows == 5
 
 
 @pytest.mark.parametrize("kind", ["COMPLEX_IEEE_F32LE", "COMPLEX_IEEE_F64LE", "COMPLEX_IEEE_F64BE", "NATIVE_LDOUBLE_COMPLEX"])
@@ -212,7 +212,7 @@ def test_references_of_hdf5_1_12_are_text_in_tables(standard: pathlib.Path) -> N
                 assert text == (where if answer.kind == 2 else f"{where}@{answer.attribute}")
     texts = [text for text in f.table("/refs").to_arrow()["refs"].to_pylist() if text and "[" in text]
     assert [text[text.index("[") :] for text in texts] == ["[1:6:3:2, 0:10:4:2]", "[(6, 1); (0, 0); (3, 9); (3, 1)]", "[...]", "[]", "[1:3, 0:2]"]
-    raw = f.table("/refs", decode=False).to_arrow()["refs"]
+    raw = f.table("/refs", raw=True).to_arrow()["refs"]
     assert str(raw.type).startswith("fixed_size_binary") and raw.null_count == 0
 
 

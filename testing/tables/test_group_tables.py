@@ -294,7 +294,7 @@ def test_an_array_of_characters_is_text(tmp_path: pathlib.Path, format: str) -> 
     assert f.table("/flag").to_arrow()["flag"].to_pylist() == ["a", "b", "c", "d"]
     group = f.table("/", omitted="ignore", columns=["name", "temperature", "flag"]).to_arrow() if "labels" not in quiet(path).schema.names else None
     assert group is None or group["name"].to_pylist() == wanted
-    assert f.table("/name", decode=False).count() == 32
+    assert f.table("/name", raw=True).count() == 32
     assert hs.sql("select station from name where name like 'Os%'", f).fetchall() == [(0,)]
     parts = f.table("/name").splits(2)
     assert [row for part in parts for row in part.read()["name"].to_pylist()] == wanted

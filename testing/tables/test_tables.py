@@ -188,7 +188,7 @@ def test_rows_records_and_columns_layouts(tmp_path: pathlib.Path) -> None:
     f = hs.open(path)
     rows = f.table("/cube", layout="rows").to_arrow()
     assert rows["cube"].to_pylist() == cube.reshape(4, 6).tolist()
-    records = f.table("/particles").to_arrow()
+    records = f.table("/particles", model="none").to_arrow()
     assert records.to_pylist() == [
         {"id": 1, "x": 2.5, "tag": "ab", "nested": {"u": 7, "v": 8}},
         {"id": 2, "x": 3.5, "tag": "c", "nested": {"u": 9, "v": 10}},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab::index::IndexTrust;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, ScanRequest, SortKey};
+use hyperslab::scan::{Layout, Naming, ScanRequest, SortKey};
 use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Result, Session, SessionOptions, new_session_with_indexes};
 use serde::Deserialize;
 
@@ -189,7 +189,7 @@ impl TopRequest {
 pub(crate) struct TableRequest {
     pub files: Vec<FileRequest>,
     pub dataset: String,
-    /// The data model whose table `dataset` names.
+    /// The data model whose table `dataset` names, or `none` if it is a path.
     pub model: Option<String>,
     pub layout: Option<String>,
     pub columns: Option<Vec<String>>,
@@ -245,7 +245,7 @@ impl TableRequest {
         scan.layout = self.layout.as_deref().map(str::parse::<Layout>).transpose()?;
         let predicates = self.predicates.iter().map(|text| Predicate::parse(text)).collect::<Result<Vec<_>>>()?;
         scan.predicate = predicates.into_iter().chain(self.bound.clone()).reduce(Predicate::and);
-        scan.model = self.model.clone();
+        scan.naming = Naming::of(self.model.clone());
         scan.columns = self.columns.clone();
         scan.limit = self.limit;
         if let Some(rows) = self.batch_rows {

@@ -3,7 +3,7 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, Nonconforming, ScanRequest, SplitPolicy, interleaved};
+use hyperslab::scan::{Layout, Naming, Nonconforming, ScanRequest, SplitPolicy, interleaved};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -75,13 +75,19 @@ impl Plan {
         })();
         prepared.map_err(|error: Error| raise(py, &error))?;
         request.file_pattern = file_pattern;
-        request.model = model;
+        request.naming = Naming::of(model);
         request.columns = columns;
         request.limit = limit;
         request.batch_rows = batch_rows;
         request.decode = decode;
         let plan = wait(py, &Cancellation::new(), move || hyperslab::scan::Plan::new(files.as_slice(), &request))?;
         Ok(Self(std::sync::Arc::new(plan)))
+    }
+
+    /// The data model whose table this is; `None` for the table of an object.
+    #[getter]
+    fn model(&self) -> Option<&str> {
+        self.0.model()
     }
 
     /// The schema as an Arrow PyCapsule.

@@ -95,7 +95,7 @@
 //!
 //! let file = session.open(&path)?;
 //! assert_eq!(recognize(&file)?[0].model, "h5part");
-//! let request = ScanRequest::new("particles").with_model(Some("h5part".to_owned())).with_predicate(Some(Predicate::parse("step > 0 and x = 2")?));
+//! let request = ScanRequest::new("particles").with_predicate(Some(Predicate::parse("step > 0 and x = 2")?));
 //! assert_eq!(Plan::new(&[file], &request)?.count(&Cancellation::new())?, 2);
 //! # Ok(())
 //! # }

@@ -98,6 +98,15 @@ pub trait Model: Send + Sync {
     /// `NotFound` for a table that the file does not have; `Corrupt` for a file that contradicts the model, with the object.
     fn table(&self, file: &File, name: &str) -> Result<Vec<SegmentDefinition>>;
 
+    /// The table of one dataset with the coordinates that only the model knows of: curvilinear, of stations, of an instrument. `None` if
+    /// its dimensions say it all.
+    ///
+    /// # Errors
+    /// `Corrupt` for a file that contradicts the model, with the object.
+    fn dataset_table(&self, _file: &File, _path: &str) -> Result<Option<SegmentDefinition>> {
+        Ok(None)
+    }
+
     /// The arrays that mean something in the model.
     ///
     /// # Errors

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyperslab_array::suggest::suggestion;
-use hyperslab_array::{Error, Result};
-use hyperslab_reader::{File, ForkMutex};
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::Attributes;
+use hyperslab_reader::{File, ForkMutex, Found};
 use hyperslab_scan::{ModelTables, SegmentDefinition, SessionModels};
 
 use crate::anndata::AnnData;
@@ -17,7 +18,7 @@ use crate::h5part::H5Part;
 use crate::keras::Keras;
 use crate::loom::Loom;
 use crate::matlab::Matlab;
-use crate::model::{Model, Recognition};
+use crate::model::{Certainty, Model, Recognition};
 use crate::mpas::Mpas;
 use crate::nexus::Nexus;
 use crate::nwb::Nwb;
@@ -91,6 +92,85 @@ impl ModelTables for Tables {
         }
         Ok(segments)
     }
+
+    fn owner(&self, file: &File, table: &str) -> Result<Option<String>> {
+        let kept = file.kept::<Names>();
+        let find = |names: &HashMap<String, &'static str>| names.get(table).map(|model| (*model).to_owned());
+        if let Some(found) = kept.0.lock().and_then(|names| names.as_ref().map(find)) {
+            return Ok(found);
+        }
+        let names = names(file)?;
+        let found = find(&names);
+        if let Some(mut kept) = kept.0.lock() {
+            *kept = Some(names);
+        }
+        Ok(found)
+    }
+
+    fn dataset_table(&self, file: &File, dataset: &Found) -> Result<Option<SegmentDefinition>> {
+        let path = dataset.path()?;
+        if !dataset_is_described(file, dataset, &path) {
+            return Ok(None);
+        }
+        for (_, model) in recognized(file)? {
+            if let Some(table) = unless_contradicted(model.dataset_table(file, &path))?.flatten() {
+                return Ok(Some(table));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether an attribute of a dataset, its group or the file says that a model may know more coordinates of it than its dimensions.
+/// Looked at before models are, which read much more.
+fn dataset_is_described(file: &File, dataset: &Found, path: &str) -> bool {
+    let has = |attributes: &Attributes, names: &[&str]| names.iter().any(|name| attributes.get(name).is_some());
+    let of_group = |path: &str| file.find(path).and_then(|group| file.attributes(group.object)).unwrap_or_default();
+    let own = dataset.file.attributes(dataset.object).unwrap_or_default();
+    let above = path.rsplit_once('/').map_or("/", |(above, _)| if above.is_empty() { "/" } else { above });
+    has(&own, &["coordinates", "signal"])
+        || has(&of_group(above), &["signal", "coordinates"])
+        || has(&of_group("/"), &["coordinates", "featureType", "CF:featureType"])
+}
+
+/// The model of each table of a file.
+#[derive(Default)]
+struct Names(ForkMutex<Option<HashMap<String, &'static str>>>);
+
+/// The tables of the models that a file is certainly or likely of; if two have a table of the same name, the surer one's. A model
+/// that the file contradicts has no tables here: the objects can be read by their paths, and whoever asks for the model is told.
+fn names(file: &File) -> Result<HashMap<String, &'static str>> {
+    let mut names = HashMap::new();
+    for (_, model) in recognized(file)? {
+        for table in unless_contradicted(model.tables(file))?.unwrap_or_default() {
+            names.entry(table).or_insert(model.name());
+        }
+    }
+    Ok(names)
+}
+
+/// The models that a file is certainly or likely of, the surest first.
+fn recognized(file: &File) -> Result<Vec<(Certainty, &'static dyn Model)>> {
+    let mut recognized = Vec::new();
+    for model in MODELS {
+        if let Some(found) = unless_contradicted(model.recognize(file))?.flatten().filter(|found| found.certainty > Certainty::Possible) {
+            recognized.push((found.certainty, model));
+        }
+    }
+    recognized.sort_by_key(|(certainty, _)| std::cmp::Reverse(*certainty));
+    Ok(recognized)
+}
+
+/// What a model says of a file; `None` if the file contradicts it.
+///
+/// # Errors
+/// Those that say nothing about the file's content.
+fn unless_contradicted<T>(answer: Result<T>) -> Result<Option<T>> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(error) if matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::InvalidInput | ErrorKind::NotFound | ErrorKind::Unsupported) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
@@ -105,7 +185,6 @@ fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Certainty;
 
     #[test]
     fn models_are_found_by_their_names() -> Result<()> {

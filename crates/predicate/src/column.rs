@@ -40,7 +40,7 @@ pub(super) fn resolve<'a>(name: &str, schema: &'a Schema) -> Result<(ColumnPath,
         }
     }
     let near = suggestion(name, schema.fields().iter().map(|field| field.name().as_str()), 6);
-    Err(Error::not_found(format!("predicate: there is no column {:?}{near}", shown(name))))
+    Err(Error::not_found(format!("predicate: there is no column {:?}{near}; text stands in single quotes", shown(name))))
 }
 
 /// The column or struct member, and its nulls including nulls of the structs around it.

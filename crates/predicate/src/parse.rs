@@ -49,6 +49,7 @@ pub(super) fn parse(text: &str, lists: &Lists) -> Result<Predicate> {
     let node = parser.expression(OR)?;
     if parser.peek().is_some() {
         return Err(parser.error(match node {
+            Node::Condition(_) if parser.is_text_with_prefix() => "text has no prefix such as b, which stands before the quote",
             Node::Condition(_) => "expected `and`, `or` or the end",
             Node::Value(_) if parser.is_name_with_blank() => "expected a comparison; a name with blanks stands in double quotes, here",
             Node::Value(_) => "expected a comparison, `in`, `between` or `is null`",
@@ -87,6 +88,14 @@ impl Parser<'_> {
     fn is_name_with_blank(&self) -> bool {
         let is_name = |word: Option<&(usize, Word)>| matches!(word, Some((_, Word::Name { quoted: false, .. })));
         is_name(self.words.get(self.next)) && self.next.checked_sub(1).is_some_and(|before| is_name(self.words.get(before)))
+    }
+    /// Whether the last token is a name that touches the text after it, as in Python's `b'text'`.
+    fn is_text_with_prefix(&self) -> bool {
+        let before = self.next.checked_sub(1).and_then(|before| self.words.get(before));
+        match (before, self.words.get(self.next)) {
+            (Some((start, Word::Name { text, quoted: false })), Some((end, Word::Text(_)))) => start + text.chars().count() == *end,
+            _ => false,
+        }
     }
     fn is_symbol(&self, symbol: &str) -> bool {
         matches!(self.peek(), Some(Word::Symbol(s)) if *s == symbol)

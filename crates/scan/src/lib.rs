@@ -32,7 +32,7 @@ pub use plan::top_bound::TopBound;
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
-pub use request::{Layout, Nonconforming, ScanRequest, SortKey};
+pub use request::{Layout, Naming, Nonconforming, ScanRequest, SortKey};
 pub use table::along::AlongValues;
 pub use table::array_part::ArrayPart;
 pub use table::boundary::{attributes as attributes_with_inherited, coordinate_of_bounds};

@@ -17,6 +17,33 @@ pub enum Layout {
     Records,
 }
 
+/// What a name stands for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to name")]
+pub enum Naming {
+    /// A table of a recognized data model if there is one of this name, else the object at this path.
+    #[default]
+    Any,
+    /// The object at this path.
+    Path,
+    /// The table of this data model.
+    Model(String),
+}
+
+impl Naming {
+    /// The word for [`Naming::Path`] in the place of a model's name.
+    pub const NO_MODEL: &str = "none";
+
+    /// Reads the name of a model, or `none`; nothing is [`Naming::Any`].
+    pub fn of(model: Option<String>) -> Self {
+        match model {
+            None => Self::Any,
+            Some(model) if model == Self::NO_MODEL => Self::Path,
+            Some(model) => Self::Model(model),
+        }
+    }
+}
+
 /// What happens if the objects of one table have different columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,7 +61,7 @@ pub enum Nonconforming {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ScanRequest {
-    /// Path of a dataset or group. `*` and `?` are wildcards within a path part; what they matched
+    /// Name of a table of a data model, or path of a dataset or group: `naming` decides. In a path, `*` and `?` are wildcards within a path part; what they matched
     /// becomes columns named by the text around them (`/Step#*/x` gives `Step`).
     pub path: String,
     /// The file pattern that the files came from, if any: what its wildcards matched becomes columns.
@@ -42,8 +69,8 @@ pub struct ScanRequest {
     /// Wildcard columns that are text even if every value here is an integer, because other files of the same table have
     /// words there.
     pub text_captures: Vec<String>,
-    /// The data model whose table `path` names; `None` if `path` is an object's path.
-    pub model: Option<String>,
+    /// What `path` stands for.
+    pub naming: Naming,
     /// Layout; `None` selects the object's default.
     pub layout: Option<Layout>,
     /// Columns in the requested order, including `_row` and `_file` if named; `None` selects all but those two.
@@ -67,7 +94,7 @@ impl ScanRequest {
             path: path.into(),
             file_pattern: None,
             text_captures: Vec::new(),
-            model: None,
+            naming: Naming::Any,
             layout: None,
             columns: None,
             predicate: None,
@@ -90,10 +117,10 @@ impl ScanRequest {
         Self { text_captures, ..self }
     }
 
-    /// With the data model whose table the path names; `None` if the path is an object's.
+    /// With what the path stands for.
     #[must_use]
-    pub fn with_model(self, model: Option<String>) -> Self {
-        Self { model, ..self }
+    pub fn with_naming(self, naming: Naming) -> Self {
+        Self { naming, ..self }
     }
 
     /// With this layout; `None` selects the object's default.

@@ -190,7 +190,7 @@ pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length
     let end = offset.checked_add(length as u64);
     if !end.is_some_and(|end| storage.reaches(end)) {
         return Err(Error::corrupt(format!(
-            "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
+            "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; `hyperslab check` lists what is damaged, `hyperslab recover` saves the rest",
             storage.len()
         ))
         .in_file(storage.name())

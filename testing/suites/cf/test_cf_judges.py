@@ -88,7 +88,7 @@ def test_observations_of_real_files() -> None:
             counts = [variable for variable in f.variables.values() if hasattr(variable, "sample_dimension")]
             if not counts:
                 continue
-            got = view.table("observations", decode=False, omitted="ignore").to_arrow()
+            got = view.table("observations", raw=True, omitted="ignore").to_arrow()
             owners = owners_of(f, got.num_rows)
             assert owners is not None, path.name
             for name, variable in f.variables.items():
@@ -111,7 +111,7 @@ def test_the_data_of_tables_are_those_of_netcdf4() -> None:
                 if "/" in table or table == "observations":
                     continue
                 try:
-                    got = view.table(table, decode=False, omitted="ignore").to_arrow()
+                    got = view.table(table, raw=True, omitted="ignore").to_arrow()
                 except hs.Error:
                     continue  # bounds that do not fit and the like: their own tests
                 for name in got.column_names:

@@ -270,11 +270,27 @@ def load_ipython_extension(shell: object) -> None:
     register(shell)
 
 
+#: What other libraries call the same, and what to write here.
+_OTHER_WORDS = {
+    "open_dataset": "xarray.open_dataset(path, engine='hyperslab'), or hyperslab.open(path)",
+    "open_dataarray": "xarray.open_dataarray(path, engine='hyperslab'), or hyperslab.open(path)",
+    "open_datatree": "xarray.open_datatree(path, engine='hyperslab'), or hyperslab.open(path)",
+    "open_file": "hyperslab.open(path)",
+    "read_hdf": "hyperslab.models.pandas.open(path)[key]",
+    "HDFStore": "hyperslab.models.pandas.open(path)",
+    "read_table": "hyperslab.open(path).table(name)",
+    "MFDataset": "hyperslab.joined(paths)",
+}
+
+
 def __getattr__(name: str) -> Any:
     """Imports a name when it is first used."""
     module = name if name in _MODULES else _MODULE_OF.get(name)
     if module is None:
-        raise AttributeError(f"module 'hyperslab' has no attribute {name!r}")
+        from difflib import get_close_matches
+
+        hint = _OTHER_WORDS.get(name) or ", ".join(get_close_matches(name, __all__, 3))
+        raise AttributeError(f"module 'hyperslab' has no attribute {name!r}" + (f": {hint}" if hint else ""))
     with _importing():
         found = _import_module(f".{module}", __name__)
     value = found if name in _MODULES else getattr(found, name)

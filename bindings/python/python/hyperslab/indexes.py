@@ -68,11 +68,11 @@ class IndexPlan:
         datasets: Sequence[str | tuple[str, ...]],
         *,
         level: str | None = None,
-        decode: bool = True,
+        raw: bool = False,
         together: bool = False,
         rebuild: bool = False,
     ) -> None:
-        self._native = _native.IndexPlan(files, list(datasets), level, not decode, together, rebuild)
+        self._native = _native.IndexPlan(files, list(datasets), level, raw, together, rebuild)
 
     @property
     def datasets(self) -> list[PlannedIndex]:
@@ -161,7 +161,7 @@ def plan(
     datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
-    decode: bool = True,
+    raw: bool = False,
     together: bool = False,
     rebuild: bool = False,
     index_folder: Path | None = None,
@@ -169,7 +169,7 @@ def plan(
     """Plans what `hyperslab.index` would build, with the same arguments. Builds nothing.
 
     Args:
-        files, datasets, level, decode, together, rebuild, index_folder: As in `index`.
+        files, datasets, level, raw, together, rebuild, index_folder: As in `index`.
 
     Returns:
         The plan: `explain()` describes it, `run()` builds, `tasks()` divides the work.
@@ -180,7 +180,7 @@ def plan(
         >>> hs.indexes.commit(fragments)
     """
     names = [datasets] if isinstance(datasets, str) else list(datasets)
-    return IndexPlan(opened(files, None, index_folder).files, names, level=level, decode=decode, together=together, rebuild=rebuild)
+    return IndexPlan(opened(files, None, index_folder).files, names, level=level, raw=raw, together=together, rebuild=rebuild)
 
 
 def index(
@@ -188,7 +188,7 @@ def index(
     datasets: str | Iterable[str | tuple[str, ...]],
     level: str | None = None,
     *,
-    decode: bool = True,
+    raw: bool = False,
     together: bool = False,
     rebuild: bool = False,
     embedded: bool = False,
@@ -208,7 +208,7 @@ def index(
         level: Z (zones), K (every 64th value), P (positions in order), X (positions and values), B (bitmaps of distinct
             values) or W (text: bitmaps of distinct texts, or the rows of each word); by default the one that suits each
             dataset. Composite indexes always have level C.
-        decode: Index decoded values; with `False` values as stored.
+        raw: Index values as stored instead of decoded ones.
         together: Make one index of all files of a folder.
         rebuild: Build valid indexes again, too.
         embedded: Put the index at the end of each HDF5 file instead of next to it.
@@ -234,7 +234,7 @@ def index(
         files = inside = list(dict.fromkeys(native.path for native in opened(files).files))
     staged = [path for path in inside if _native.index_stage(path)]
     try:
-        built = _run(plan(files, datasets, level, decode=decode, together=together, rebuild=rebuild, index_folder=index_folder), progress)
+        built = _run(plan(files, datasets, level, raw=raw, together=together, rebuild=rebuild, index_folder=index_folder), progress)
     except BaseException:
         # The indexes in the files are untouched.
         for path in staged:

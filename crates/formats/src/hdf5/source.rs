@@ -47,7 +47,7 @@ impl Source {
         // A wrong length must not cost memory: compare it with the file before allocating.
         if !absolute.checked_add(length).is_some_and(|end| self.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
-                "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong",
+                "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; `hyperslab check` lists what is damaged, `hyperslab recover` saves the rest",
                 self.storage.len()
             ))
             .at_offset(absolute));

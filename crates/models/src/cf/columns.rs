@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hyperslab_array::Result;
 use hyperslab_scan::{ArrayPart, OwnerStep, RepeatedAxis, SegmentDefinition, Values};
 
+use super::group::text;
 use super::metadata::metadata;
 use super::outline::{Dimensions, Outline, Tables, is_coordinate, row_dimensions};
 use super::roles::{auxiliary_of, bounds_of};
@@ -28,11 +29,31 @@ enum Part<'a> {
     Data(&'a Variable),
 }
 
+/// Whose columns these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    /// A table of the group: all that is known of its rows, with bounds, and without padding.
+    Table,
+    /// One dataset: each of its values, with its place and time.
+    Dataset,
+}
+
+/// Standard names of coordinates (CF 4).
+const PLACES_AND_TIMES: [&str; 8] = ["time", "latitude", "longitude", "depth", "altitude", "height", "air_pressure", "sea_water_pressure"];
+
+/// Whether a variable says of itself that it is a coordinate.
+fn is_place_or_time(variable: &Variable) -> bool {
+    let is = |name: &str, known: &[&str]| text(variable, name).is_some_and(|text| known.contains(&text.trim()));
+    is("axis", &["X", "Y", "Z", "T"])
+        || is("standard_name", &PLACES_AND_TIMES)
+        || is("units", &["degrees_north", "degrees_east", "degree_north", "degree_east"])
+}
+
 /// The columns of a table.
 ///
 /// # Errors
 /// `Corrupt` if a discrete sampling geometry contradicts the file.
-fn parts<'a>(tables: &'a Tables<'_>, table: &Outline<'a>) -> Result<Vec<Part<'a>>> {
+fn parts<'a>(tables: &'a Tables<'_>, table: &Outline<'a>, whose: Of) -> Result<Vec<Part<'a>>> {
     let group = tables.group;
     let mut parts = Vec::new();
     let mut joined: BTreeSet<&str> = table.data.iter().map(|variable| variable.path.as_str()).collect();
@@ -52,7 +73,13 @@ fn parts<'a>(tables: &'a Tables<'_>, table: &Outline<'a>) -> Result<Vec<Part<'a>
             let Some(of) = steps.last().map(|step| vec![(step.dimension.clone(), step.extent)]) else { continue };
             parts.push(Part::Owner(axis, steps.clone()));
             let is_here = |variable: &&Variable| row_dimensions(group, variable) == of && !tables.roles.bounds.contains_key(&variable.path);
-            for variable in group.variables.iter().filter(is_here).filter(|variable| !found.steps.iter().any(|step| step.path == variable.path)) {
+            for variable in group
+                .variables
+                .iter()
+                .filter(is_here)
+                .filter(|variable| whose == Of::Table || is_place_or_time(variable))
+                .filter(|variable| !found.steps.iter().any(|step| step.path == variable.path))
+            {
                 joined.insert(&variable.path);
                 parts.push(Part::OfOwner(axis, steps.clone(), variable));
             }
@@ -62,8 +89,12 @@ fn parts<'a>(tables: &'a Tables<'_>, table: &Outline<'a>) -> Result<Vec<Part<'a>
     let global = group.global_coordinates.iter().filter_map(|name| group.find(name));
     let own = group.variables.iter().filter(|variable| {
         let dimensions = row_dimensions(group, variable);
+        if whose == Of::Dataset && !is_place_or_time(variable) {
+            return false;
+        }
         let is_prefix = || group.feature_type.is_some() && !dimensions.is_empty() && table.dimensions.starts_with(&dimensions) && !is_coordinate(variable);
-        let is_same = tables.roles.auxiliary.contains(&variable.path) && dimensions == table.dimensions;
+        let is_same =
+            dimensions == table.dimensions && (tables.roles.auxiliary.contains(&variable.path) || (whose == Of::Dataset && group.feature_type.is_some()));
         is_same || (dimensions.len() < table.dimensions.len() && !tables.roles.bounds.contains_key(&variable.path) && is_prefix())
     });
     for variable in referenced.chain(global).chain(own) {
@@ -84,7 +115,7 @@ fn parts<'a>(tables: &'a Tables<'_>, table: &Outline<'a>) -> Result<Vec<Part<'a>
 /// Paths of the variables of this group whose values are in a table; none if the table contradicts the file.
 pub(crate) fn shown(tables: &Tables<'_>, table: &Outline<'_>) -> Vec<String> {
     let mut paths = Vec::new();
-    for part in parts(tables, table).unwrap_or_default() {
+    for part in parts(tables, table, Of::Table).unwrap_or_default() {
         match part {
             Part::Index(..) => {}
             Part::Owner(_, steps) => paths.extend(steps.into_iter().map(|step| step.path)),
@@ -103,16 +134,30 @@ pub(crate) fn shown(tables: &Tables<'_>, table: &Outline<'_>) -> Vec<String> {
 /// # Errors
 /// `Corrupt` if bounds or a discrete sampling geometry contradict the file, with the object.
 pub(crate) fn definition(tables: &Tables<'_>, table: &Outline<'_>) -> Result<SegmentDefinition> {
+    definition_of(tables, table, &parts(tables, table, Of::Table)?, Of::Table)
+}
+
+/// The definition of the table of a dataset, the only data: its values with their coordinates. `None` if they are those of its
+/// dimensions.
+///
+/// # Errors
+/// As of [`definition`].
+pub(crate) fn dataset_definition(tables: &Tables<'_>, table: &Outline<'_>) -> Result<Option<SegmentDefinition>> {
+    let parts = parts(tables, table, Of::Dataset)?;
+    let has_more = parts.iter().any(|part| matches!(part, Part::Along(_) | Part::OfOwner(..)));
+    has_more.then(|| definition_of(tables, table, &parts, Of::Dataset)).transpose()
+}
+
+fn definition_of(tables: &Tables<'_>, table: &Outline<'_>, parts: &[Part<'_>], whose: Of) -> Result<SegmentDefinition> {
     let (shape, ndim): (Vec<u64>, usize) = (table.dimensions.iter().map(|(_, extent)| *extent).collect(), table.dimensions.len());
     let first = table.data.iter().find(|variable| variable.shape.len() == ndim);
     let chunk = (0..ndim).map(|axis| first.map_or_else(|| shape.get(axis).copied().unwrap_or(1).max(1), |first| first.chunk_along(axis))).collect();
-    let parts = parts(tables, table)?;
     let mut taken: BTreeSet<String> = BTreeSet::new();
     // Names of variables come before those that we make.
     let own: BTreeSet<&str> = parts.iter().filter_map(|part| part.variable()).map(|variable| variable.name.as_str()).collect();
     let mut definition = SegmentDefinition::new(tables.group.path.clone(), shape, chunk);
     let mut padded = Vec::new();
-    for part in &parts {
+    for part in parts {
         let Some(variable) = part.variable() else {
             let (name, values) = match part {
                 Part::Owner(axis, steps) => (steps.last().map(|step| step.dimension.clone()), Values::Joined { axis: *axis, steps: of(steps), values: None }),
@@ -146,7 +191,7 @@ pub(crate) fn definition(tables: &Tables<'_>, table: &Outline<'_>) -> Result<Seg
             padded.push(name.clone());
         }
         definition = definition.with_described_column(name.clone(), values, metadata(tables.group, variable));
-        if matches!(part, Part::OfOwner(..)) {
+        if matches!(part, Part::OfOwner(..)) || whose == Of::Dataset {
             continue;
         }
         for (suffix, values) in bounds(tables, table, variable)? {
@@ -154,7 +199,7 @@ pub(crate) fn definition(tables: &Tables<'_>, table: &Outline<'_>) -> Result<Seg
         }
     }
     // An incomplete multidimensional array (CF 9.3.2): where coordinates are missing, there is no observation.
-    let is_incomplete = tables.group.feature_type.is_some() && ndim > 1;
+    let is_incomplete = whose == Of::Table && tables.group.feature_type.is_some() && ndim > 1;
     Ok(if is_incomplete { definition.without_padding(padded) } else { definition })
 }
 

@@ -24,7 +24,7 @@ use hyperslab_scan::{Omitted, SegmentDefinition};
 use crate::grid::variables::Variable;
 use crate::look::{group_paths, no_table, text_of};
 use crate::model::{Certainty, Model, NamedArray, Problem, Recognition};
-use columns::{definition, shown};
+use columns::{dataset_definition, definition, shown};
 use group::{Group, text};
 use outline::{Outline, Tables, row_dimensions};
 use roles::dangling;
@@ -166,6 +166,15 @@ impl Model for Cf {
             }
         }
         Err(no_table(self.name(), name, &self.tables(file)?))
+    }
+
+    fn dataset_table(&self, file: &File, path: &str) -> Result<Option<SegmentDefinition>> {
+        let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let group = Group::of(file, if parent.is_empty() { "/" } else { parent })?;
+        let tables = Tables::of(file, &group);
+        let Some(table) = tables.with(name) else { return Ok(None) };
+        let data = table.data.iter().copied().filter(|variable| variable.name == name).collect();
+        dataset_definition(&tables, &Outline { name: table.name.clone(), dimensions: table.dimensions.clone(), data })
     }
 
     fn arrays(&self, file: &File) -> Result<Vec<NamedArray>> {

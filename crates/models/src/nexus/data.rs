@@ -164,7 +164,8 @@ impl Data {
         vec![(format!("{}_lower", axis.name), coordinate(Some((0, extent, 1)))), (format!("{}_upper", axis.name), spread(upper))]
     }
 
-    pub fn definition(&self) -> SegmentDefinition {
+    /// All of it as a table, or the axes and one of its signals.
+    pub fn definition(&self, only: Option<&str>) -> SegmentDefinition {
         let mut columns = Vec::new();
         for dimension in 0..self.shape.len() {
             let own: Vec<&Axis> = self.axes.iter().filter(|axis| axis.dimensions.as_slice() == [dimension]).collect();
@@ -176,12 +177,12 @@ impl Data {
         for axis in self.axes.iter().filter(|axis| axis.dimensions.len() != 1) {
             columns.extend(self.axis_columns(axis));
         }
-        for (name, index) in &self.axis_errors {
+        for (name, index) in self.axis_errors.iter().filter(|_| only.is_none()) {
             let axes = self.axes.get(*index).map(|axis| axis.dimensions.clone()).unwrap_or_default();
             columns.push((name.clone(), Values::Spread { values: self.part(name), axes }));
         }
         let signals = std::iter::once((&self.signal, &self.errors)).chain(self.auxiliary.iter().map(|(name, errors)| (name, errors)));
-        for name in signals.flat_map(|(name, errors)| std::iter::once(name).chain(errors.as_ref())) {
+        for name in signals.flat_map(|(name, errors)| std::iter::once(name).chain(errors.as_ref())).filter(|name| only.is_none_or(|only| only == *name)) {
             columns.push((name.clone(), Values::Array(self.part(name))));
         }
         let (mut taken, mut paths) = (BTreeSet::new(), BTreeSet::new());

@@ -66,7 +66,7 @@ fn names(group: &Group) -> Vec<String> {
 /// A table of a group; `pulses` chooses the second table of events.
 fn definition(file: &File, group: &Group, pulses: bool) -> Result<Option<SegmentDefinition>> {
     match (kind(group), pulses) {
-        (Kind::Data, false) => Data::of(file, group).map(|data| Some(data.definition())),
+        (Kind::Data, false) => Data::of(file, group).map(|data| Some(data.definition(None))),
         (Kind::Log, false) => log::definition(file, group).map(Some),
         (Kind::Events, false) => events::events(file, group).map(Some),
         (Kind::Events, true) if events::has_pulses(group) => events::pulses(file, group).map(Some),
@@ -91,6 +91,14 @@ impl Model for Nexus {
             Some(entry) => certain(format!("{} is NXentry", entry.path)),
             None => Ok(None),
         }
+    }
+
+    fn dataset_table(&self, file: &File, path: &str) -> Result<Option<SegmentDefinition>> {
+        let Some((parent, name)) = path.rsplit_once('/') else { return Ok(None) };
+        let Some(group) = Group::at(file, if parent.is_empty() { "/" } else { parent })?.filter(|group| kind(group) == Kind::Data) else { return Ok(None) };
+        let data = Data::of(file, &group)?;
+        let is_signal = data.signal == name || data.auxiliary.iter().any(|(signal, _)| signal == name);
+        Ok((is_signal && !data.axes.is_empty()).then(|| data.definition(Some(name))))
     }
 
     fn tables(&self, file: &File) -> Result<Vec<String>> {

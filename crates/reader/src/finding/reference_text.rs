@@ -38,7 +38,7 @@ impl File {
             let bytes: Vec<u8> = alike.iter().flat_map(|(_, element)| element).copied().collect();
             let found = self
                 .dereference(*kind, first.len(), &bytes)
-                .map_err(|error| Error::new(error.kind(), format!("{} (decode=False gives the references' bytes)", error.message())).in_file(self.name()))?;
+                .map_err(|error| Error::new(error.kind(), format!("{} (raw gives the references' bytes)", error.message())).in_file(self.name()))?;
             for ((_, element), found) in alike.iter().zip(found) {
                 let name = found.map(|found| self.text(&found)).transpose()?;
                 heap.insert_name(*kind, element, name.map(Arc::from));

@@ -20,10 +20,11 @@ use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
 use crate::pruner::pruner_of;
-use crate::request::{Nonconforming, ScanRequest};
+use crate::request::{Naming, Nonconforming, ScanRequest};
 use crate::table::conform::conform;
 use crate::table::each::each_into;
 use crate::table::members::Omitted;
+use crate::table::model::named;
 use crate::table::resolver::segments;
 use crate::table::segment::Segment;
 use crate::table::{chunk_count, columns};
@@ -101,12 +102,13 @@ impl Plan {
             return Err(Error::invalid_input("batch_rows must be at least 1"));
         }
         cancellation.check()?;
-        let segments = segments(files, request, cancellation)?;
+        let request = named(files, request)?;
+        let segments = segments(files, &request, cancellation)?;
         let segments = match request.nonconforming {
             Nonconforming::Error => segments,
             Nonconforming::Null => conform(segments)?,
         };
-        Self::of_segments(first.session(), segments, request, cancellation)
+        Self::of_segments(first.session(), segments, &request, cancellation)
     }
 
     /// Plans a scan of segments that are made already, by a query or from a split.
@@ -153,6 +155,14 @@ impl Plan {
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
+    }
+
+    /// The data model whose table this is; `None` for the table of an object.
+    pub fn model(&self) -> Option<&str> {
+        match &self.request.naming {
+            Naming::Model(model) => Some(model),
+            Naming::Any | Naming::Path => None,
+        }
     }
 
     /// Members of the groups that are not columns, each name once, with the reason.

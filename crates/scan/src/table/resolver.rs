@@ -8,11 +8,11 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{File, Found, Session};
 
 use super::each::each_of;
-use super::model::models_of;
+use super::model::{dataset_table, models_of};
 use super::segment::{Segment, capture_column};
 use super::shared_columns::SharedColumns;
 use super::wildcard;
-use crate::request::{Nonconforming, ScanRequest};
+use crate::request::{Naming, Nonconforming, ScanRequest};
 
 /// A match of a request's path: the file, the path, and the texts that its wildcards matched.
 type Match = (File, String, Vec<String>);
@@ -20,17 +20,21 @@ type Match = (File, String, Vec<String>);
 /// The segments of a request: files in the given order, matched paths in natural order (`Step#2`
 /// before `Step#10`).
 pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Cancellation) -> Result<Vec<Segment>> {
-    if request.model.is_some() && request.layout.is_some() {
+    let model = match &request.naming {
+        Naming::Model(model) => Some(model),
+        Naming::Any | Naming::Path => None,
+    };
+    if model.is_some() && request.layout.is_some() {
         return Err(Error::invalid_input("a layout is for the arrays at a path; the tables of data models have their own columns"));
     }
-    let literal = request.model.is_some() || is_literal(files, &request.path);
+    let literal = model.is_some() || is_literal(files, &request.path);
     let matches = matches_of(files, request, literal)?;
     if matches.is_empty() {
         return Err(Error::not_found(format!("no object matches {}", request.path)));
     }
     let captures = Captures::of(&matches, request, literal);
     let places: Vec<usize> = (0..matches.len()).collect();
-    if let Some(model) = &request.model {
+    if let Some(model) = model {
         let segments = each_of(first_session(files)?, &places, |index| {
             cancellation.check()?;
             let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
@@ -45,7 +49,10 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         if columns.load(Ordering::Relaxed) > max_columns {
             return Err(too_many_columns(&request.path, max_columns));
         }
-        let mut segment = Segment::of(found, file, path, request.layout, request.decode)?;
+        let mut segment = match dataset_table(file, found, path, request)? {
+            Some(segment) => segment,
+            None => Segment::of(found, file, path, request.layout, request.decode)?,
+        };
         columns.fetch_add(segment.columns.len() as u64, Ordering::Relaxed);
         shared.share(&mut segment.columns);
         Ok(segment)
@@ -91,7 +98,7 @@ fn matches_of(files: &[File], request: &ScanRequest, literal: bool) -> Result<Ve
             None => Vec::new(),
         };
         if literal {
-            let is_skipped = request.nonconforming == Nonconforming::Null && request.model.is_none() && !file.exists(&request.path)?;
+            let is_skipped = request.nonconforming == Nonconforming::Null && !matches!(request.naming, Naming::Model(_)) && !file.exists(&request.path)?;
             return Ok(if is_skipped { Vec::new() } else { vec![(file.clone(), request.path.clone(), captured)] });
         }
         let mut paths = expand(file, &request.path)?;

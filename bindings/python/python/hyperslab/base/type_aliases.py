@@ -148,7 +148,7 @@ class ScanOptions(TypedDict, total=False):
     """Options of `File.table` besides its path, condition, columns and model."""
 
     layout: str | None
-    decode: bool
+    raw: bool
     batch_rows: int
     limit: int | None
     omitted: str

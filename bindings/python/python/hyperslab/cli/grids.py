@@ -1,4 +1,4 @@
-"""Rows as columns of text that fit the terminal: numbers are never broken over lines, and columns that do not fit are counted."""
+"""Rows as columns of text that fit the terminal: numbers are never cut, long text is, and columns that do not fit are counted."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..base.extras import LateModule
 from ..base.visible import visible
 from ..values.cells import cell
 from ..values.python_values import python_values
+from ..values.type_names import type_name
 from .terminal import say, width
 
 if TYPE_CHECKING:
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
 else:
     pa = LateModule("pyarrow")
 
-#: Columns of text are at most this wide on a terminal; longer text is broken over lines.
+#: Columns of text are at most this wide on a terminal; longer text is cut.
 MAX_TEXT_WIDTH = 40
 #: Text between columns.
 _GAP = 2
 
 
-def print_grid(table: pa.Table) -> None:
-    """Prints all rows. If a terminal is too narrow, the last columns are left out, and a line on standard error says so."""
+def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
+    """Prints all rows, with Arrow's names of the types or people's. If a terminal is too narrow, the last columns are left out, and a line on standard error says so."""
     names = [visible(name) for name in table.column_names]
-    types = [str(field.type) for field in table.schema]
+    types = [str(field.type) if as_arrow else type_name(field.type) for field in table.schema]
     columns = [[cell(value, field.type) for value in python_values(column)] for column, field in zip(table.columns, table.schema, strict=True)]
     rows = list(zip(*columns, strict=True))
     available = width()
@@ -43,7 +44,7 @@ def print_grid(table: pa.Table) -> None:
         shown = max(1, int(np.count_nonzero(ends - _GAP <= available)))
     grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
     for name, type, wide in list(zip(names, types, widths, strict=True))[:shown]:
-        grid.add_column(f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="fold", width=wide if available is None else min(wide, available))
+        grid.add_column(f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available))
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
     say(grid)

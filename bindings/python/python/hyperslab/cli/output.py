@@ -43,7 +43,7 @@ PICTURES = (".png", ".pdf", ".svg")
 _GRID_ROWS = 1000
 
 
-def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bool, limit: int | None = None) -> None:
+def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bool, limit: int | None = None, as_arrow: bool = False) -> None:
     """Prints rows as they come; for people at most `limit`, and a word if there are more."""
     if as_json:
         for batch in batches:
@@ -54,7 +54,7 @@ def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bo
     for block in _blocks(batches, schema):
         part = block if limit is None else block.slice(0, limit - shown)
         if part.num_rows or not shown:
-            print_grid(part)
+            print_grid(part, as_arrow)
         shown += part.num_rows
         if part.num_rows < block.num_rows:
             print(f"hyperslab: these are the first {limit} rows; --rows 0 prints all of them, -o FILE writes them", file=sys.stderr)

@@ -30,6 +30,7 @@ Out = Annotated[str | None, typer.Option("-o", "--out", metavar="OUT", help=f"Wr
 OutFormat = Annotated[
     str | None, typer.Option("--format", metavar="NAME", help=f"The format: {', '.join([*STREAMS, HDF5])} or {NETCDF}; by default the ending of OUT.")
 ]
+AsArrow = Annotated[bool, typer.Option("--arrow", help="Head the columns with Arrow's names of their types.")]
 
 
 _COUNT_HELP = "Count the rows that match first, which reads the columns of the condition once more."
@@ -50,6 +51,7 @@ def head(
     nonconforming: Nonconforming = "error",
     raw: Raw = False,
     count: Annotated[bool, typer.Option("--count", help=f"Say how many rows there are under a condition. {_COUNT_HELP}")] = False,
+    as_arrow: AsArrow = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the first rows of a table (JSON: one row per line)."""
@@ -57,7 +59,7 @@ def head(
         table = _table(file, path, where, columns, layout, raw, nonconforming)
         found = table.head(rows + 1)
         shown = found.slice(0, rows)
-    print_rows(shown.to_batches(), shown.schema, as_json)
+    print_rows(shown.to_batches(), shown.schema, as_json, as_arrow=as_arrow)
     _note_omitted(table, columns)
     if found.num_rows > rows and not as_json and (count or sys.stdout.isatty()):
         _note_more(table, rows, where, count)
@@ -85,6 +87,7 @@ def sql(
     out: Out = None,
     format: OutFormat = None,
     rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows printed for people; 0 prints all of them.")] = 1000,
+    as_arrow: AsArrow = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an SQL query (DuckDB); every dataset and table-like group is a view."""
@@ -96,7 +99,7 @@ def sql(
         # Some queries are run when the first rows are asked for.
         first = list(itertools.islice(reader, 1)) if is_printed else []
     if is_printed:
-        print_rows(itertools.chain(first, reader), reader.schema, as_json, rows or None)
+        print_rows(itertools.chain(first, reader), reader.schema, as_json, rows or None, as_arrow)
     else:
         write_file("-" if out is None else out, reader, None, format)
 
@@ -130,11 +133,13 @@ def export(
 
 
 def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool, nonconforming: str) -> hs.Table:
-    return open_file(file).table(path, where, split(columns), layout, decode=not raw, omitted="ignore", nonconforming=nonconforming)
+    return open_file(file).table(path, where, split(columns), layout, raw=raw, omitted="ignore", nonconforming=nonconforming)
 
 
 def _note_omitted(table: hs.Table, columns: str | None) -> None:
-    """Prints omitted members to standard error, unless the columns were chosen."""
+    """Prints to standard error what else the name means, and omitted members, unless the columns were chosen."""
+    if (other := table.other_meaning) is not None:
+        print(f"hyperslab: this is a table of the data model {table.model}; --raw shows the object {other} as stored", file=sys.stderr)
     if table.omitted and columns is None:
         print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
 

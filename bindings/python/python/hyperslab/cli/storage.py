@@ -203,10 +203,10 @@ def index(
     if embedded and not plan:
         with careful(), waiting("indexing"):
             planned = hs.index(
-                open_file(file), wanted, level, decode=not raw, together=together, rebuild=rebuild, embedded=True, index_folder=OPEN.get("index_folder")
+                open_file(file), wanted, level, raw=raw, together=together, rebuild=rebuild, embedded=True, index_folder=OPEN.get("index_folder")
             )
     else:
-        planned = hs.indexes.plan(open_file(file), wanted, level, decode=not raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
+        planned = hs.indexes.plan(open_file(file), wanted, level, raw=raw, together=together, rebuild=rebuild, index_folder=OPEN.get("index_folder"))
     if not plan and not embedded:
         with careful(), counting("indexing", planned.value_bytes, "bytes") as advance:
             planned.run(advance)

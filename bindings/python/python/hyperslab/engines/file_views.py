@@ -40,13 +40,11 @@ class FileViews:
     def __init__(self, file: File) -> None:
         self.file = file
         self.names: Names = names_of(object_paths(file.files[0]))
-        self._of_model: dict[str, str] = {}
         models = [model for model in file.models if model.certainty != "possible"]
         for model in reversed(models):
             for table in model.tables:
-                # What a table means comes before the object of its name: `obs` is a data frame, not a group.
+                # As the core finds names: `obs` is a data frame, not a group.
                 self.names.paths[table.lower()] = (table, table)
-                self._of_model[table.lower()] = model.name
         # An object or a short name of the file comes before what is derived.
         self._polygons = {table.lower(): make for table, make in polygon_tables(file, models).items() if table.lower() not in self.names.paths}
         self.names.paths.update({table: (table, table) for table in self._polygons})
@@ -70,9 +68,8 @@ class FileViews:
         if word not in self.names.paths:
             return None
         name, path = self.names.paths[word]
-        model = self._of_model.get(word)
         try:
-            view = PolygonView(self._polygons[word]()) if word in self._polygons else self._planned(path, model)
+            view = PolygonView(self._polygons[word]()) if word in self._polygons else View(self.file.table(path, omitted="ignore"))
             table = self.tables[word] = view.table
         except REFUSALS as error:
             self.refused[word] = error.message
@@ -80,9 +77,6 @@ class FileViews:
         self.views.append(view)
         self.omitted |= {member: f"in {path} it {reason}" for member, reason in table.omitted.items()}
         return NamedTable(name, table, view)
-
-    def _planned(self, path: str, model: str | None) -> View:
-        return View(self.file.table(path if model else "/" + path, omitted="ignore", model=model))
 
     def all(self) -> Iterator[NamedTable]:
         """Every view once, by its longest name."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -14,10 +15,16 @@ from ..tables.table import Table, report_omitted
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
 from .float_bounds import Parameters, condition, one_table
+from .relation import interruptible
 from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
 
 if TYPE_CHECKING:
     import duckdb
+
+
+#: DuckDB's words for a table that it does not know, and for a view that a statement would change.
+_MISSING_TABLE = re.compile(r"Table with name .* does not exist")
+_NOT_A_TABLE = re.compile(r"is not an table|Can only (update|delete from|insert into) base table", re.IGNORECASE)
 
 
 def sql(
@@ -94,6 +101,7 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
         relation = connection.sql(query, params=parameters)
         if relation is not None:  # None: a statement without rows
             interrupts.watch(relation, connection)
+            interruptible(relation)
     except duckdb.Error as error:
         raise InvalidInputError(_explained(error, sources)) from None
     for source in [] if everything else sources.values():
@@ -122,6 +130,10 @@ def _register(connection: duckdb.DuckDBPyConnection, name: str, value: object) -
 
 def _explained(error: duckdb.Error, sources: Mapping[str, FileViews]) -> str:
     """What DuckDB misses, from what the files have."""
+    if not sources and _MISSING_TABLE.search(str(error)):
+        return f"{str(error).splitlines()[0]} Give a file: hs.sql(query, 'profiles.nc'), or a table by its name: hs.sql(query, t=table)"
+    if _NOT_A_TABLE.search(str(error)):
+        return "tables of files are only read in SQL: hs.write_table and the mode r+ change files"
     if list(sources) == [""]:
         only = sources[""]
         return explained(error, only.names, only.refused, only.omitted, only.views)

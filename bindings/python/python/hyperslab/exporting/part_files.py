@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import BinaryIO, Protocol
 
 from .. import _native
-from ..base.errors import MissingFileError
+from ..base.errors import Error, IoError, MissingFileError
 from ..sources.addresses import is_address, options_of
 
 #: How long code that ends the process waits for a writer to remove its file.
@@ -70,6 +70,11 @@ def complete(out: str, storage_options: Mapping[str, object] | None = None) -> I
         with os.fdopen(part.descriptor(), "w+b") as file:
             yield file
         part.publish()
+    except OSError as error:
+        # Of a write without a name: a full disk, a quota.
+        if isinstance(error, Error) or error.filename is not None or error.errno is None:
+            raise
+        raise IoError(f"cannot be written: {error.strerror}; what was written of it is removed", out, os_error=error.errno) from None
     finally:
         part.discard()
         PARTS.discard(part)

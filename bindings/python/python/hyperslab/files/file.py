@@ -135,7 +135,7 @@ class File(Group):
         where: str | pyarrow.dataset.Expression | None = None,
         columns: Sequence[str] | None = None,
         layout: str | None = None,
-        decode: bool = True,
+        raw: bool = False,
         batch_rows: int = 65536,
         limit: int | None = None,
         omitted: str = "warn",
@@ -146,17 +146,18 @@ class File(Group):
         """Plans a scan of the arrays at `path`. Planning reads metadata only.
 
         Args:
-            path: A dataset or a group, with wildcards; by default the root group. With `model`, the name of one of its tables.
+            path: The name of a table of a recognized data model (`models`), else the path of a dataset or a group, with wildcards; by
+                default the root group. With `raw`, the path comes first.
             where: A condition such as `"depth < 100 and t2m > 280"`, or a pyarrow expression.
             columns: Names of the columns; by default all that fit together, which `Table.omitted` completes.
             layout: `cells`, `rows`, `columns` or `records`; by default the one that fits the arrays.
-            decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
+            raw: Values as stored; by default the netCDF conventions are applied (fill values, scale and offset, times).
             batch_rows: Maximum number of rows of a record batch.
             limit: Maximum number of rows.
             omitted: If members of the group are not columns and `columns` is not given: `warn` (`OmittedColumnsWarning`),
                 `error` (`InvalidInputError`) or `ignore`.
             variables: Lists of constants that `where` names after `in`.
-            model: A data model, such as `h5part`, whose table `path` is (`models`).
+            model: The data model whose table `path` is, such as `h5part`; `none` for the object at the path.
             nonconforming: If objects of the table have different columns: `error`, or `null`, with which a column that an object
                 lacks is null there and a file without the object has no rows.
 
@@ -176,7 +177,7 @@ class File(Group):
             "columns": columns if columns is None or isinstance(columns, str) else list(columns),
             "model": model,
             "layout": layout,
-            "decode": decode,
+            "decode": not raw,
             "batch_rows": batch_rows,
             "limit": limit,
             "file_pattern": self._columns_pattern,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
@@ -22,6 +23,8 @@ else:
 MAX_SHOWN, MAX_COLUMNS = 20, 12
 #: Attributes with the unit of an array.
 _UNITS = ("units", "unit")
+#: The number of a step in a path.
+_NUMBER = re.compile(r"\d+")
 
 
 class Array(Protocol):
@@ -48,6 +51,7 @@ class Row(TypedDict, total=False):
 
     kind: str
     name: str
+    path: str | None
     rows: int
     shape: list[int | None] | None
     steps: int | None
@@ -82,6 +86,7 @@ def contents(view: View) -> pa.Table:
         [
             ("kind", pa.string()),
             ("name", pa.string()),
+            ("path", pa.string()),
             ("rows", pa.int64()),
             ("shape", pa.list_(pa.int64())),
             ("steps", pa.int64()),
@@ -110,9 +115,9 @@ def _of_table(view: View, name: str) -> Row:
         table = view.table(name, omitted="ignore")
         fields = list(table.schema)
         units = [_decoded((field.metadata or {}).get(b"units") or (field.metadata or {}).get(b"unit")) for field in fields]
-        return {"kind": "table", "name": name, "rows": table.count(), "columns": [field.name for field in fields], "units": units}
+        return {"kind": "table", "name": name, "path": name, "rows": table.count(), "columns": [field.name for field in fields], "units": units}
     except Error as error:
-        return {"kind": "table", "name": name, "problem": str(error)}
+        return {"kind": "table", "name": name, "path": name, "problem": str(error)}
 
 
 def _arrays(view: View) -> dict[str, list[tuple[Opened, Array]]]:
@@ -127,7 +132,7 @@ def _arrays(view: View) -> dict[str, list[tuple[Opened, Array]]]:
 def _of_array(name: str, found: list[tuple[Opened, Array]]) -> Row:
     shapes = [array.shape for _, array in found]
     steps = len({array.step for _, array in found if array.step is not None}) or None
-    about: Row = {"kind": "array", "name": name, "steps": steps, "shape": _common(shapes)}
+    about: Row = {"kind": "array", "name": name, "path": _pattern({array.path.strip("/") for _, array in found}), "steps": steps, "shape": _common(shapes)}
     if about["shape"] is None:
         about["problem"] = f"has {len(shapes[0])} dimensions in one place, and another number in others"
     try:
@@ -138,6 +143,12 @@ def _of_array(name: str, found: list[tuple[Opened, Array]]) -> Row:
     except Error as error:
         about["problem"] = str(error)
     return about
+
+
+def _pattern(paths: set[str]) -> str | None:
+    """The path of an array, or the path with `*` for the number of its step; `None` if it is at other places."""
+    patterns = paths if len(paths) == 1 else {_NUMBER.sub("*", path) for path in paths}
+    return patterns.pop() if len(patterns) == 1 else None
 
 
 def _common(shapes: list[tuple[int, ...]]) -> list[int | None] | None:
@@ -154,8 +165,8 @@ def _decoded(unit: AttributeValue) -> str | None:
 
 
 def lines(found: list[Row], total: int) -> dict[str, str]:
-    """A line for each table and array, by name: `particles: table, 1,200 rows: step, time, x [m]`."""
-    shown = {f"{row['kind']} {visible(row['name'])}": f"{_size(row)}{_columns(row)}" for row in found}
+    """A line for each table and array, by the name that `head`, `sql` and other doors take: `table particles: 1,200 rows: step, x [m]`."""
+    shown = {f"{row['kind']} {visible(row.get('path') or row['name'])}": f"{_size(row)}{_columns(row)}" for row in found}
     if total > len(shown):
         shown["…"] = f"and {total - len(shown):,} more"
     return shown
@@ -193,7 +204,7 @@ def as_text(view: View) -> str:
 def as_html(view: View) -> str:
     """A view as HTML: the model, and its tables and arrays."""
     found, total = rows(view, MAX_SHOWN)
-    cells = [(row["kind"], row["name"], _size(row), _columns(row).removeprefix(":").strip()) for row in found]
+    cells = [(row["kind"], row.get("path") or row["name"], _size(row), _columns(row).removeprefix(":").strip()) for row in found]
     listed = fold("<b>tables and arrays</b>", grid(["", "name", "rows or shape", "columns [unit]"], cells, total=total), opened=True) if cells else ""
     omitted = view.omitted
     left_out = "".join(leaf(f"{text(name)} {dim(reason)}") for name, reason in list(omitted.items())[:MAX_SHOWN])

@@ -127,7 +127,8 @@ class ModelView:
         """Lists the tables and arrays of the model, from metadata.
 
         Returns:
-            A table with a row for each table and each array: `kind` (`table` or `array`), `name`, `rows` of a table, `shape` of an array (null for
+            A table with a row for each table and each array: `kind` (`table` or `array`), `name`, `path` (what
+            `File.table` and SQL take: an array of several steps has a `*` for their numbers), `rows` of a table, `shape` of an array (null for
             an extent that differs between steps or files), `steps` (in how many steps an array is), `columns` of a table, `units` (one for each
             column, or one for an array; null if there is none), and `problem` if it cannot be planned.
 

@@ -9,11 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from .. import _native, dtypes
-from ..base.errors import READ_ONLY, InvalidInputError, InvalidTypeError, ObjectNotFoundError, ReadOnlyError
+from ..base.errors import READ_ONLY, Error, InvalidInputError, InvalidTypeError, ObjectNotFoundError, ReadOnlyError
 from ..base.type_aliases import AttributeValue, DtypeLike, ShapeLike
+from ..base.visible import visible
 from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
 from . import reading
+
+
+#: Attributes that a repr shows, and characters of each value.
+MAX_SHOWN, MAX_CHARS = 12, 50
 
 
 def value_of(found: _native.AttributeValue, file: _native.File) -> AttributeValue:
@@ -181,8 +186,27 @@ class Attributes(MutableMapping[str, AttributeValue]):
     def _missing(self, name: str) -> ObjectNotFoundError:
         return ObjectNotFoundError(f"there is no attribute {name!r}; there are {', '.join(self._names) or 'none'}", *self._store.place())
 
+    def _ipython_key_completions_(self) -> list[str]:
+        """What notebooks offer after `attrs["`."""
+        return list(self._names)
+
     def __repr__(self) -> str:
-        return f"<Attributes: {', '.join(self._names)}>"
+        try:
+            names = self._names
+        except InvalidInputError:
+            return "<closed Attributes>"
+        more = len(names) - MAX_SHOWN
+        listed = [f"{name}={self._shown(name)}" for name in names[:MAX_SHOWN]]
+        return f"<Attributes: {', '.join(listed)}{f' and {more} more' if more > 0 else ''}>"
+
+    def _shown(self, name: str) -> str:
+        """A value in a few characters."""
+        try:
+            value = self[name]
+            text = visible(repr(shown(value)) if isinstance(value, (str, bytes)) else shown(value))
+        except Error as error:
+            return f"<{error.kind.value}>"
+        return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
 
 
 def attributes_of(file: _native.File, number: int) -> Attributes:

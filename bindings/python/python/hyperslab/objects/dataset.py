@@ -15,10 +15,10 @@ from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
 from ..values.references import RegionReference
-from . import chunk_iteration, dask_collections, html, mapped, plot, reading, value_views
+from . import chunk_iteration, dask_collections, dataset_text, html, mapped, plot, reading, value_views
 from .dataset_changes import DatasetChanges
 from .decoded_view import DecodedView
-from .foreign_names import DATASET_HINTS, with_hints
+from .foreign_names import DATASET_HINTS, with_hints, without_operators
 from .kept import kept
 from .text_view import TextView
 from .value_views import ConvertedView, FieldsView
@@ -37,6 +37,7 @@ MAX_UNSTORED_FILL_BYTES = 16 << 20
 
 
 @with_hints(DATASET_HINTS)
+@without_operators
 class Dataset(DatasetChanges):
     """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs. If the file is
     edited, `dataset[3:5] = values` writes, and `dataset[3:5]` reads what was written."""
@@ -163,7 +164,10 @@ class Dataset(DatasetChanges):
         if reader is not None and (values := reader.get(key)) is not None:
             return values
         with self._backend.lock:
-            return self._selected(reader, self._current(key))
+            try:
+                return self._selected(reader, self._current(key))
+            except IndexError as error:
+                raise IndexError(f"{error} (dataset {self.name})") from None
 
     def _selected(self, reader: _native.DatasetReader | None, key: Key) -> Elements:
         """The values for a key that the native reader leaves to Python."""
@@ -492,7 +496,7 @@ class Dataset(DatasetChanges):
     def __repr__(self) -> str:
         if not self:
             return self._closed()
-        return f"<Dataset {self.name}: shape {self.shape}, {dtypes.describe(self._about['datatype'])}>"
+        return dataset_text.line(self)
 
     def _repr_html_(self) -> str:
         if not self:

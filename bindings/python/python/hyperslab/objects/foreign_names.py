@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import TypeVar
+
+import numpy as np
 
 Kind = TypeVar("Kind")
 _REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{name}(column) without all values in memory" for name in ("sum", "histogram")} | {
@@ -13,6 +15,8 @@ _XARRAY = "xarray.open_dataset(path, engine='hyperslab') has it"
 #: What to write instead of each name that a dataset does not have.
 DATASET_HINTS = {
     "values": "d[...] reads all values",
+    "value": "d[...] reads all values",
+    "read": "d[...] reads all values",
     "data": "d[...] reads all values",
     "to_numpy": "d[...] reads all values",
     "to_pandas": "file.table(d.name).to_pandas() has a column for each coordinate",
@@ -40,10 +44,33 @@ GROUP_HINTS = {
 }
 
 
+#: Operators that numpy has and a dataset does not: reading all values for one would not be seen.
+_OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"}
+
+
+def without_operators(kind: type[Kind]) -> type[Kind]:
+    """A class decorator: `d + 1` raises a `TypeError` that says what to write instead."""
+    for name, symbol in _OPERATORS.items():
+        setattr(kind, f"__{name}__", _refused(symbol))
+    return kind
+
+
+def _refused(symbol: str) -> Callable[[object, object], object]:
+    def refuse(self: object, other: object) -> object:
+        if isinstance(other, (np.ndarray, np.generic)):
+            return NotImplemented  # numpy's own operators take a dataset as an array
+        of = f"unsupported operand type(s) for {symbol}: {type(self).__name__!r} and {type(other).__name__!r}"
+        raise TypeError(f"{of}: d[...] {symbol} … computes with all values as stored, d.decoded[...] {symbol} … with decoded ones")
+
+    return refuse
+
+
 def with_hints(hints: dict[str, str]) -> Callable[[type[Kind]], type[Kind]]:
     """A class decorator: an attribute of these names that is missing raises an `AttributeError` that says what to write instead."""
 
     def missing(self: object, name: str) -> object:
+        if name not in hints and not name.startswith("_") and isinstance(self, Container) and name in self:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: its member is f[{name!r}]", name=name, obj=self)
         if name in hints:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}: {hints[name]}", name=name, obj=self)
         # Raises the error again, which may come from a property.

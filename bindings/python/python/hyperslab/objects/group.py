@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, TypeVar, overload
 
 from .. import _native
-from ..base.errors import InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
+from ..base.errors import Error, InvalidTypeError, NotFoundError, ObjectNotFoundError, UnsupportedError
 from ..base.type_aliases import Name
 from ..values.new_references import NewReference
 from ..values.references import Reference
@@ -22,6 +24,10 @@ from .paths import normal, path_text
 
 Default = TypeVar("Default")
 Result = TypeVar("Result")
+
+
+#: Paths that are offered for completion, and levels below a group.
+MAX_COMPLETIONS, MAX_DEPTH = 1000, 8
 
 
 @with_hints(GROUP_HINTS)
@@ -371,6 +377,20 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         if file != self._file:
             return file.object_path(number)
         return normal(path)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """What notebooks offer after `f["`: names and paths below, the nearest first."""
+        found: list[str] = []
+        pending: list[tuple[str, Group]] = [("", self)]
+        while pending and len(found) < MAX_COMPLETIONS:
+            prefix, group = pending.pop(0)
+            for name in itertools.islice(group, MAX_COMPLETIONS - len(found)):
+                found.append(prefix + name)
+                with contextlib.suppress(Error):  # a link to nothing has a name, too
+                    member = group[name]
+                    if isinstance(member, Group) and prefix.count("/") < MAX_DEPTH:
+                        pending.append((f"{prefix}{name}/", member))
+        return found
 
     def __repr__(self) -> str:
         with self._backend.lock:

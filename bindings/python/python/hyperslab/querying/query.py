@@ -48,7 +48,7 @@ def query(
     *,
     rows: str | None = None,
     variables: Mapping[str, object] | None = None,
-    decode: bool = True,
+    raw: bool = False,
     threads: int | None = None,
     index_folder: Path | None = None,
     indexes: str | None = None,
@@ -69,7 +69,7 @@ def query(
         rows: The array whose elements are the rows, if `where` does not determine it.
         variables: Arrays elsewhere by name: a `Dataset`, `"other.h5:/path[0:10]"`, or any array. A name after `in`
             (`id in ids`) is an array or a list of constants.
-        decode: Apply the netCDF conventions (fill values, scale and offset, times). With `False`, values are as stored.
+        raw: Values as stored; by default the netCDF conventions are applied (fill values, scale and offset, times).
         threads: Number of threads that decode; one per core by default.
         index_folder: The folder of indexes that are not next to the files.
         indexes: Which value indexes are used: `own` (the default), `any` or `none`, as in `hyperslab.open`.
@@ -87,7 +87,7 @@ def query(
     """
     lists, others = _lists(where, variables)
     bound = [(name, *_origin(name, value, threads)) for name, value in others.items()]
-    return _of(opened(files, threads, index_folder, indexes), group, where, rows, bound, lists, decode)
+    return _of(opened(files, threads, index_folder, indexes), group, where, rows, bound, lists, raw)
 
 
 def _lists(text: str | None, variables: Mapping[str, object] | None) -> tuple[list[Named], dict[str, object]]:
@@ -104,15 +104,15 @@ def _of(
     rows: str | None,
     variables: list[tuple[str, _native.File, str]],
     lists: list[Named],
-    decode: bool,
+    raw: bool,
 ) -> Query:
     natives, pattern, captures = files
     where = "re:" + group.pattern if isinstance(group, re.Pattern) else "/" if group is None else str(group)
-    return Query(QueryRequest(natives, where, text, rows, variables, lists, pattern, captures, decode))
+    return Query(QueryRequest(natives, where, text, rows, variables, lists, pattern, captures, raw))
 
 
 def query_of_absolute_paths(
-    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, object] | None, decode: bool
+    files: Files, group: str | re.Pattern[str] | None, text: str | None, rows: str | None, variables: Mapping[str, object] | None, raw: bool
 ) -> Query:
     """A query whose files are opened by absolute paths, for processes with other working folders."""
     natives, pattern, captures = opened(files)
@@ -125,7 +125,7 @@ def query_of_absolute_paths(
         file, path = _origin(name, value, None)
         named = isinstance(value, (Dataset, str))
         bound.append((name, _of_absolute_path(file) if named else file, path))
-    return _of(Sources(natives, pattern, captures), group, text, rows, bound, lists, decode)
+    return _of(Sources(natives, pattern, captures), group, text, rows, bound, lists, raw)
 
 
 def _of_absolute_path(native: _native.File) -> _native.File:
@@ -157,7 +157,7 @@ class QueryRequest(NamedTuple):
     lists: list[Named]
     pattern: str | None
     captures: Sequence[tuple[str, Sequence[str]]]
-    decode: bool
+    raw: bool
     #: Further conditions with their lists of constants.
     more: tuple[tuple[str, list[Named]], ...] = ()
     #: The position of the only step; `None` for all of them.
@@ -174,7 +174,7 @@ class QueryRequest(NamedTuple):
             lists=self.lists,
             file_pattern=self.pattern,
             file_captures=self.captures,
-            decode=self.decode,
+            decode=not self.raw,
         )
         if self.step is not None:
             native = native.step(self.step)

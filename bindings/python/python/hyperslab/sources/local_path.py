@@ -21,6 +21,9 @@ def local_path(path: Any) -> str:
         name = getattr(path, "name", None)
         hint = repr(name) if isinstance(name, str) else "the path of a file"
         raise TypeError(f"this takes a path, not an open file ({type(path).__name__}): use {hint}")
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        hint = ": is a variable empty that should have it?" if path is None else ""
+        raise TypeError(f"this takes a path, an address or a list of them, not {type(path).__name__}{hint}")
     name = os.fsdecode(path)
     scheme, separator, _ = name.partition("://")
     if separator and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]+", scheme) and not os.path.exists(name):

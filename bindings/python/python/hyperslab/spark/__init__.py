@@ -117,7 +117,7 @@ def index(
     level: str | None = None,
     *,
     tasks: int | None = None,
-    decode: bool = True,
+    raw: bool = False,
     together: bool = False,
     rebuild: bool = False,
     index_folder: Path | None = None,
@@ -129,7 +129,7 @@ def index(
     Args:
         spark: The session.
         tasks: Maximum number of Spark tasks; four per core by default.
-        files, datasets, level, decode, together, rebuild, index_folder: As in `hyperslab.index`.
+        files, datasets, level, raw, together, rebuild, index_folder: As in `hyperslab.index`.
 
     Returns:
         What was built.
@@ -141,7 +141,7 @@ def index(
     if isinstance(named, list):
         # Executors have other working folders.
         files = [os.path.abspath(os.fspath(one)) for one in named]
-    plan = indexes.plan(files, datasets, level, decode=decode, together=together, rebuild=rebuild, index_folder=index_folder)
+    plan = indexes.plan(files, datasets, level, raw=raw, together=together, rebuild=rebuild, index_folder=index_folder)
     context = spark.sparkContext
     wanted = tasks or 4 * context.defaultParallelism
     parts = plan.tasks(wanted)
@@ -162,7 +162,7 @@ def query(
     columns: Sequence[str] | None = None,
     rows: str | None = None,
     variables: Mapping[str, object] | None = None,
-    decode: bool = True,
+    raw: bool = False,
     tasks: int | None = None,
 ) -> DataFrame:
     """Returns the rows of `hyperslab.query(files, group, where, …).table(columns)` as a DataFrame, in the same order.
@@ -174,7 +174,7 @@ def query(
         spark: The session.
         columns: As in `Query.table`.
         tasks: About how many Spark tasks; by default one per core if each then has 4 to 64 MiB of values.
-        files, group, where, rows, variables, decode: As in `hyperslab.query`.
+        files, group, where, rows, variables, raw: As in `hyperslab.query`.
 
     Returns:
         A DataFrame that reads the rows when it is used.
@@ -185,7 +185,7 @@ def query(
     Example:
         >>> hs.spark.query(spark, "/data/run*.h5", "/Step#*", "energy > 1.3", columns=["step", "energy"])
     """
-    asked = query_of_absolute_paths(files, group, where, rows, variables, decode)
+    asked = query_of_absolute_paths(files, group, where, rows, variables, raw)
     schema = pa.schema(asked.batches(columns).schema)
     if not schema.names:
         raise InvalidInputError("a DataFrame without columns: name some")

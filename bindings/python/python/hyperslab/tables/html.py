@@ -11,6 +11,7 @@ from ..base.errors import Error
 from ..base.extras import LateModule
 from ..values.cells import cell
 from ..values.python_values import python_values
+from ..values.type_names import type_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -56,7 +57,7 @@ def _rows(table: Table) -> str:
 
 
 def _columns(schema: pa.Schema) -> str:
-    return fold("<b>columns</b>", grid(["name", "type"], [(field.name, field.type) for field in schema]), opened=True)
+    return fold("<b>columns</b>", grid(["name", "type"], [(field.name, type_name(field.type)) for field in schema]), opened=True)
 
 
 def _first(table: Table) -> str:
@@ -67,7 +68,7 @@ def _first(table: Table) -> str:
     fields = list(found.schema)[:MAX_COLUMNS]
     numbers = [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in fields]
     columns = [[cell(value, field.type) for value in python_values(found.column(place))] for place, field in enumerate(fields)]
-    shown = grid([field.name for field in fields], list(zip(*columns, strict=True)), numbers=numbers, notes=[field.type for field in fields])
+    shown = grid([field.name for field in fields], list(zip(*columns, strict=True)), numbers=numbers, notes=[type_name(field.type) for field in fields])
     more = len(found.schema) - len(fields)
     return fold("<b>first rows</b>", shown + (leaf(dim(f"… and {more:,} more columns: schema lists them")) if more else ""), opened=True)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _native
 from ..base.arguments import check_count
-from ..base.errors import InvalidInputError, OmittedColumnsWarning, UnsupportedError
+from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..base.extras import LateModule, importing, late, require
 from ..base.type_aliases import Path
 from ..objects.dask_collections import data_frame
@@ -148,6 +148,24 @@ class Table:
     def schema(self) -> pa.Schema:
         """The columns and their types."""
         return pa.schema(self._plan)
+
+    @property
+    def model(self) -> str | None:
+        """The data model whose table this is; `None` for the table of the object at the path."""
+        return self._plan.model
+
+    @property
+    def other_meaning(self) -> str | None:
+        """Path of an object that has the name of this model's table, but other columns: `model="none"` chooses it, and so does `raw`."""
+        files, name = self._request.files, self._request.path
+        path = "/" + name.strip("/")
+        if self.model is None or self._request.options.get("model") is not None or not files[0].exists(path):
+            return None
+        try:
+            own = self._request.schema(model="none").names
+        except Error:
+            own = []
+        return path if own != self._request.schema(columns=None).names else None
 
     @property
     def omitted(self) -> dict[str, str]:
@@ -446,8 +464,10 @@ class Table:
         where = self._request.text if self._request.expression is None else self._request.expression
         condition = "" if where is None else f", where {where}"
         omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
-        return f"<Table of {self._request.path} in {of}{condition}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}"
+        meaning = f" (model {self.model})" if self.model is not None else ""
+        other = f"\nmodel='none' reads {self.other_meaning} as an object" if self.other_meaning is not None else ""
+        return f"<Table of {self._request.path}{meaning} in {of}{condition}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}{other}"
 
     def _repr_html_(self) -> str:
         where = self._request.text if self._request.expression is None else self._request.expression
-        return html.of_table(self, self._request.path, [file.path for file in self._request.files], where, self._request.limit)
+        return html.of_table(self, self._request.path + (f" (model {self.model})" if self.model is not None else ""), [file.path for file in self._request.files], where, self._request.limit)

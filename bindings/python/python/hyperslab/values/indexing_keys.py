@@ -42,7 +42,7 @@ def select(key: Key, shape: tuple[int, ...]) -> Selected:
         raise InvalidInputError("only one ... may be given")
     missing = len(shape) - sum(k is not Ellipsis for k in keys)
     if missing < 0:
-        raise InvalidInputError(f"{len(keys)} indexes for {len(shape)} dimensions")
+        raise IndexError(f"{len(keys)} indexes for {len(shape)} dimensions")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
     keys = keys[:at] + (slice(None),) * missing + keys[at + 1 :]
     axes: list[Axis] = []

@@ -32,7 +32,7 @@ final class ReadOptions {
       "model",
       "table",
       "where",
-      "decode",
+      "raw",
       "partitions",
       "targetpartitionbytes",
       "batchrows",
@@ -332,7 +332,7 @@ final class ReadOptions {
     if (number("batchrows") != null) {
       request.put("batchRows", number("batchrows"));
     }
-    request.put("decode", flag("decode", true));
+    request.put("decode", !flag("raw", false));
     if (text("nonconforming") != null) {
       request.put("nonconforming", text("nonconforming").toLowerCase(Locale.ROOT));
     }

@@ -1,0 +1,76 @@
+"""A dataset in a line: dimensions, type, and what its values mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from .. import dtypes
+from ..base.description import Description
+from ..base.errors import Error
+from ..base.type_aliases import AttributeValue
+from ..base.visible import visible
+from .attributes import shown
+from .decoding import decoding_of
+from .node import Node
+from .value_views import Viewed
+
+#: Characters of a unit that are shown.
+_MAX_UNIT_CHARS = 40
+
+
+class Dataset(Protocol):
+    """The part of a dataset's interface that is shown."""
+
+    _about: Description
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...] | None: ...
+    @property
+    def dims(self) -> tuple[str | None, ...]: ...
+    @property
+    def attrs(self) -> Mapping[str, AttributeValue]: ...
+
+
+def line(dataset: Dataset) -> str:
+    """A dataset as its repr: `<Dataset /t (time 60, lat 73, lon 144) int16 packed → K>`."""
+    datatype = dataset._about["datatype"]
+    try:
+        what = _meaning(dataset)
+    except Error as error:
+        what = f" (not decoded: {error.message})"
+    return f"<Dataset {dataset.name} ({_extents(dataset)}) {dtypes.describe(datatype)}{visible(what)}>"
+
+
+def _extents(dataset: Dataset) -> str:
+    if dataset.shape is None:
+        return "empty"
+    try:
+        dims: tuple[str | None, ...] = tuple(dataset.dims)
+    except Error:
+        dims = ()
+    names = dims if len(dims) == len(dataset.shape) else (None,) * len(dataset.shape)
+    extents = ", ".join(f"{visible(name)} {extent}" if name else str(extent) for name, extent in zip(names, dataset.shape, strict=True))
+    return extents or "scalar"
+
+
+def _meaning(dataset: Dataset) -> str:
+    """What the values mean, if the type does not say it: packed numbers, times, texts of characters; and the unit."""
+    unit = shown(dataset.attrs["units"])[:_MAX_UNIT_CHARS] if "units" in dataset.attrs else ""
+    decoding = decoding_of(cast(Viewed, dataset))
+    if decoding is None:
+        node = cast(Node, dataset)
+        is_text = node._backend.is_complete and node._file.is_character_array(node._number)
+        return " → text" if is_text else f" [{unit}]" if unit else ""
+    if decoding.time is not None:
+        calendar = decoding.time.calendar
+        return " → time" if calendar in ("standard", "proleptic_gregorian") else f" → time of the calendar {calendar}"
+    if decoding.kind != "number":
+        return f" → {decoding.kind}"
+    if decoding.flags:
+        return " of flags"
+    if decoding.is_packed:
+        return f" packed → {unit or decoding.dtype}"
+    return f" [{unit}]" if unit else ""
