@@ -44,7 +44,9 @@ def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
         shown = max(1, int(np.count_nonzero(ends - _GAP <= available)))
     grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
     for name, type, wide in list(zip(names, types, widths, strict=True))[:shown]:
-        grid.add_column(f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available))
+        grid.add_column(
+            f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available)
+        )
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
     say(grid)

@@ -135,8 +135,8 @@ def _in_own_calendar(scale: Dataset, label: str, extent: int, step: int) -> Coor
     if not np.isfinite(values).all() or not (np.all(values[1:] > values[:-1]) or np.all(values[1:] < values[:-1])):
         return None
     middle = values[np.minimum(np.arange(0, extent, step) + step // 2, extent - 1)]
-    own = f"{text_of(scale, *NAMES) or label} [{_own_calendar(scale)}]" if calendar else f"{label_of(scale, label).removesuffix(']')}, {_own_calendar(scale)}]"
-    return Coordinate(own, middle, True, _bounds(scale, extent, step), calendar=calendar)
+    units = f"days since 1970-01-01, {calendar}" if calendar else f"{text_of(scale, *UNITS)}, {_own_calendar(scale)}"
+    return Coordinate(f"{text_of(scale, *NAMES) or label} [{units}]", middle, True, _bounds(scale, extent, step), calendar=calendar)
 
 
 def role_of(scale: Dataset, name: str) -> str:

@@ -60,6 +60,8 @@ def _values_line(axes: Axes, where: Array, values: Array, is_upright: bool, is_s
 
 def date_axis(axis: Axis, coordinate: Coordinate) -> None:
     """Labels the axis of a coordinate of dates."""
+    if coordinate.calendar is not None:
+        axis.set_label_text(f"{coordinate.label.partition(' [')[0]} [{coordinate.calendar}]")  # instead of the units of days
     calendar = STANDARD if coordinate.values.dtype.kind == "M" else coordinate.calendar
     if calendar is not None:
         label_dates(axis, calendar)

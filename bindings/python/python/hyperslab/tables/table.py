@@ -470,4 +470,10 @@ class Table:
 
     def _repr_html_(self) -> str:
         where = self._request.text if self._request.expression is None else self._request.expression
-        return html.of_table(self, self._request.path + (f" (model {self.model})" if self.model is not None else ""), [file.path for file in self._request.files], where, self._request.limit)
+        return html.of_table(
+            self,
+            self._request.path + (f" (model {self.model})" if self.model is not None else ""),
+            [file.path for file in self._request.files],
+            where,
+            self._request.limit,
+        )
