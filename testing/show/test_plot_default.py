@@ -82,6 +82,9 @@ def test_two_columns_are_points(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
     np.testing.assert_array_equal(np.stack(axes.lines[0].get_data(), axis=1), known)
     assert axes.lines[0].get_linestyle() == "None" and [text.get_text() for text in axes.texts] == ["1 of 600 points are missing"]
     assert f["umap"].plot(dims=(0, 1)).axes[0].collections, "dimensions that are named are the axes of an image"
+    for options in ({"vmax": 3}, {"log": True}, {"cmap": "magma"}, {"coastlines": True}):
+        with pytest.raises(hs.InvalidInputError):
+            f["umap"].plot(**options)
     monkeypatch.setattr(hyperslab.objects.plot_points, "MAX_POINTS", 100)
     monkeypatch.setattr(hyperslab.objects.plot_cells, "BLOCK_VALUES", 64)
     mesh = f["umap"].plot().axes[0].collections[0]

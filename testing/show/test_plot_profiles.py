@@ -123,3 +123,34 @@ def test_profiles_of_plain_hdf5(tmp_path: pathlib.Path) -> None:
         f["v"].attrs["coordinates"], f["z"].attrs["positive"] = "z", "down"
     axes = hs.open(tmp_path / "p.h5")["v"].plot().axes[0]
     assert axes.yaxis_inverted() and [text.get_text() for text in axes.get_legend().get_texts()] == ["dimension 0 0", "dimension 0 1"]
+
+
+def test_options_of_profiles(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "p.h5", "w") as f:
+        levels = np.arange(20.0) * 5 + np.arange(12)[:, None]
+        f["z"], f["v"], f["none"] = levels, levels - 10, np.full((12, 20), np.nan)
+        f["v"][0, 0] = 5000
+        for name in ("v", "none"):
+            f[name].attrs["coordinates"] = "z"
+        f["z"].attrs["positive"] = "down"
+    f = hs.open(tmp_path / "p.h5")
+    values = f["v"][...]
+    mesh = f["v"].plot(robust=True).axes[0].collections[0]
+    np.testing.assert_allclose((mesh.norm.vmin, mesh.norm.vmax), np.percentile(values, [2, 98]))
+    axes = f["v"].plot(dims=1, robust=True).axes[0]
+    np.testing.assert_allclose(axes.get_xlim(), np.percentile(values[0], [2, 98]))
+    assert f["v"].plot(dims=1, log=True).axes[0].get_xscale() == "log"
+    assert [text.get_text() for text in f["none"].plot().axes[0].texts] == ["all values are missing"]
+    with pytest.raises(hs.InvalidInputError, match="no value above 0"):
+        f["none"].plot(log=True)
+
+
+def test_times_along_a_profile_are_dates(tmp_path: pathlib.Path) -> None:
+    with netCDF4.Dataset(tmp_path / "t.nc", "w") as n:
+        n.createDimension("cast", 2)
+        n.createDimension("level", 9)
+        plot_files.variable(n, "z", "f8", ("cast", "level"), np.arange(9.0) + np.array([[0], [0.5]]), units="m", positive="down")
+        plot_files.variable(n, "seen", "f8", ("cast", "level"), np.arange(18.0).reshape(2, 9), units="days since 2001-02-25")
+    figure = hs.open(tmp_path / "t.nc")["seen"].plot()
+    figure.draw_without_rendering()
+    assert "2001-03-01" in [label.get_text() for label in figure.axes[0].get_xticklabels()]

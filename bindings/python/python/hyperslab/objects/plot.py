@@ -17,7 +17,7 @@ from .plot_categories import has_categories
 from .plot_cells import Dataset, Part, extremes, middles
 from .plot_images import draw_image, shown_values
 from .plot_lines import draw_histogram, draw_line
-from .plot_look import Look, note, say_instead
+from .plot_look import Look, is_drawn, note
 from .plot_map import Places, draw_map
 from .plot_points import are_points, draw_points
 from .plot_profiles import draw_profile, draw_profiles, level_of
@@ -167,7 +167,10 @@ def _values(dataset: Dataset, axes: Axes, index: Index, dims: Dims, look: Look) 
     if dims is None and not colored and are_points(dataset):
         if look.coastlines:
             plot_coastlines.check(dataset.name, False)
-        draw_points(dataset, axes, look)
+        _refuse_colormap(look.cmap, "points")
+        if look.is_numeric:
+            raise InvalidInputError(f"{dataset.name} is drawn as points, which have no scale of values: give dims=(0, 1) for an image")
+        draw_points(dataset, axes)
         return dataset.name
     positions = None if colored or dims is not None or _has_map_axes(dataset) else positions_of(dataset)
     drawn = tuple(range(dataset.ndim))[-3:] if colored else _drawn(dataset, dims, positions)
@@ -222,7 +225,7 @@ def _map(part: Part, axes: Axes, positions: Positions, look: Look) -> bool:
     else:
         cells = extremes(part, steps, places.placed)
         look, values = look.fitted(cells), shown_values(cells)
-    if _is_drawn(part.dataset, axes, bool(np.isfinite(values).any()), float(np.nanmax(values, initial=-np.inf)), look):
+    if is_drawn(part.dataset, axes, values, look):
         draw_map(part.dataset, axes, positions, corners, values, look)
         if places.missing:
             note(axes, f"{places.missing:,} values without coordinates")
@@ -257,30 +260,17 @@ def _plain(part: Part, axes: Axes, look: Look) -> None:
         plot_coastlines.check(dataset.name, {coordinate.role for coordinate in coordinates} == {"latitude", "longitude"})
     if not is_line and has_categories(dataset) and not look.is_numeric:
         values = middles(part, steps)
-        if _is_drawn(dataset, axes, bool(np.isfinite(values).any()), 1, look):
+        if is_drawn(dataset, axes, values, look):
             draw_image(dataset, axes, coordinates, values, look)
         return
     cells = extremes(part, steps)
-    if not _is_drawn(dataset, axes, not np.isnan(cells.high).all(), float(np.nanmax(cells.high, initial=-np.inf)), look):
+    if not is_drawn(dataset, axes, cells.high, look):
         return
     look = look.fitted(cells)
     if is_line:
         draw_line(dataset, axes, coordinates[0], cells, look)
     else:
         draw_image(dataset, axes, coordinates, shown_values(cells), look)
-
-
-def _is_drawn(dataset: Dataset, axes: Axes, has_values: bool, highest: float, look: Look) -> bool:
-    """Whether there are values to draw; if not, the picture says so.
-
-    Raises:
-        InvalidInputError: With `log`, no value is above 0.
-    """
-    if look.log and not highest > 0:
-        raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log")
-    if not has_values:
-        say_instead(axes, "all values are missing")
-    return has_values
 
 
 def _refuse_colormap(cmap: str | Colormap | None, what: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..base.errors import InvalidInputError
 from .plot_axes import NAMES, base_name, label_of, text_of
 from .plot_cells import Array, Dataset, Extremes
 from .plot_dates import STANDARD, calendar_of, label_dates
@@ -90,3 +91,17 @@ def say_instead(axes: Axes, text: str) -> None:
     """Says why there is no picture."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center")
     axes.set(xticks=[], yticks=[])
+
+
+def is_drawn(dataset: Dataset, axes: Axes, values: Array, look: Look) -> bool:
+    """Whether there are values to draw; if not, the picture says so.
+
+    Raises:
+        InvalidInputError: With `log`, no value is above 0.
+    """
+    if look.log and not np.nanmax(values, initial=0) > 0:
+        raise InvalidInputError(f"{dataset.name} has no value above 0 to show with log")
+    if np.isfinite(values).any():
+        return True
+    say_instead(axes, "all values are missing")
+    return False

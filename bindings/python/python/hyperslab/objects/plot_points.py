@@ -9,7 +9,7 @@ import numpy as np
 from .inherited import coordinate_of as coordinate_of_bounds
 from .plot_axes import label_of
 from .plot_cells import Dataset, decoded, slabs
-from .plot_look import Look, add_bar, note, say_instead
+from .plot_look import add_bar, note, say_instead
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def are_points(dataset: Dataset) -> bool:
     return not has_name and coordinate_of_bounds(cast(Any, dataset)) is None
 
 
-def draw_points(dataset: Dataset, axes: Axes, look: Look) -> None:
+def draw_points(dataset: Dataset, axes: Axes) -> None:
     """Draws the first column across and the second one upright."""
     axes.set(xlabel="column 0", ylabel=f"column 1 of {label_of(dataset, dataset.name)}")
     if dataset.shape[0] <= MAX_POINTS:
@@ -39,12 +39,12 @@ def draw_points(dataset: Dataset, axes: Axes, look: Look) -> None:
         axes.plot(*points[known].T, ".", markersize=8 if len(points) < 500 else 3, rasterized=len(points) > 5000)
         missing = int(np.count_nonzero(~known))
     else:
-        missing = _draw_squares(dataset, axes, look)
+        missing = _draw_squares(dataset, axes)
     if missing:
         note(axes, f"{missing:,} of {dataset.shape[0]:,} points are missing")
 
 
-def _draw_squares(dataset: Dataset, axes: Axes, look: Look) -> int:
+def _draw_squares(dataset: Dataset, axes: Axes) -> int:
     """Draws the number of points in each square, and returns how many points are missing."""
     from matplotlib.colors import LogNorm
 
@@ -65,6 +65,6 @@ def _draw_squares(dataset: Dataset, axes: Axes, look: Look) -> int:
         points = decoded(dataset, (key[0], slice(None)))
         known_points = points[np.isfinite(points).all(axis=1)]
         counts += np.histogram2d(known_points[:, 0], known_points[:, 1], bins=edges)[0]
-    mesh = axes.pcolormesh(*edges, np.ma.masked_equal(counts.T, 0), cmap=look.cmap, norm=LogNorm())
+    mesh = axes.pcolormesh(*edges, np.ma.masked_equal(counts.T, 0), norm=LogNorm())
     add_bar(mesh, axes, "points")
     return dataset.shape[0] - known

@@ -9,11 +9,11 @@ import numpy as np
 from .plot_auxiliary import Auxiliary, times_of
 from .plot_axes import base_name, edges_between, label_of, role_of, text_of
 from .plot_categories import categories_of
-from .plot_cells import Array, Dataset, Part
+from .plot_cells import Array, Dataset, Extremes, Part
 from .plot_dates import calendar_of, date_text, label_dates, matplotlib_days
 from .plot_images import draw_cells
 from .plot_lines import point_vertical
-from .plot_look import Look, note, value_label
+from .plot_look import Look, is_drawn, note, value_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,9 @@ def profile_of(part: Part, vertical: Auxiliary, level: int, others: dict[int, in
 
 def draw_profile(part: Part, axes: Axes, vertical: Auxiliary, look: Look) -> None:
     """Draws the one profile of a part of one dimension."""
-    _draw_lines(part.dataset, axes, [profile_of(part, vertical, part.dimensions[0], {})], [""], vertical, look)
+    profile = profile_of(part, vertical, part.dimensions[0], {})
+    if is_drawn(part.dataset, axes, profile.values, look):
+        _draw_lines(part.dataset, axes, [profile], [""], vertical, _fitted(look, profile.values))
 
 
 def draw_profiles(part: Part, axes: Axes, vertical: Auxiliary, level: int, look: Look) -> None:
@@ -64,11 +66,15 @@ def draw_profiles(part: Part, axes: Axes, vertical: Auxiliary, level: int, look:
     step = -(-count // MAX_PROFILES)
     chosen = np.arange(0, count, step)
     profiles = [profile_of(part, vertical, level, {across: int(at)}) for at in chosen]
+    values = np.concatenate([one.values for one in profiles])
+    if not is_drawn(dataset, axes, values, look):
+        return
+    look = _fitted(look, values)
     times = times_of(dataset, across)
     days = None if times is None else times.read({**part.fixed, across: slice(0, None, step)})
     calendar = None if times is None else calendar_of(times.dataset)
     name = (dataset.dims[across] if dataset.dims else None) or f"dimension {across}"
-    if count <= MAX_LINES and categories_of(dataset, np.concatenate([one.values for one in profiles])) is None:
+    if count <= MAX_LINES and categories_of(dataset, values) is None:
         is_dated = days is not None and np.isfinite(days).all() and len(np.unique(days)) == count
         labels = [date_text(day, calendar) for day in days] if is_dated and days is not None and calendar else [f"{name} {at}" for at in chosen]
         _draw_lines(dataset, axes, profiles, labels if count > 1 else [""], vertical, look)
@@ -99,8 +105,15 @@ def _draw_lines(dataset: Dataset, axes: Axes, profiles: list[Profile], labels: l
     point_vertical(axes, role_of(vertical.dataset, base_name(vertical.dataset)))
     if look.log:
         axes.set_xscale("log")
+    if (calendar := calendar_of(dataset)) is not None:
+        label_dates(axes.xaxis, calendar)
+        axes.xaxis.set_tick_params(rotation=30)
     if any(labels):
         axes.legend()
+
+
+def _fitted(look: Look, values: Array) -> Look:
+    return look.fitted(Extremes(values, values, 0.0))
 
 
 def _draw_section(dataset: Dataset, axes: Axes, profiles: list[Profile], places: Array, look: Look) -> None:
