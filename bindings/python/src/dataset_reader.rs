@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::file::{File, SMALL_BYTES};
 use crate::heap::Heap;
 use crate::key::{Key, ndarray};
-use crate::wait::{parse, run, wait};
+use crate::wait::{parse, run, wait, wait_reading};
 
 /// Bytes of elements as in the file, the shape of the result, and what the elements point at.
 type StoredElements<'py> = (Bound<'py, PyAny>, Bound<'py, PyTuple>, Heap);
@@ -115,7 +115,7 @@ impl DatasetReader {
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
             file.read_converted_into(id, &picked, size, &convert, out, &shared)
         };
-        if is_small { run(py, read) } else { wait(py, &cancellation, read) }.map(Some)
+        if is_small { run(py, read) } else { wait_reading(py, &cancellation, length, read) }.map(Some)
     }
 }
 
@@ -184,7 +184,7 @@ impl DatasetReader {
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
             file.read_picked_into(id, &picked, out, &shared)
         };
-        if is_small { run(py, read) } else { wait(py, &cancellation, read) }
+        if is_small { run(py, read) } else { wait_reading(py, &cancellation, length, read) }
     }
 
     /// Values whose bytes are the same in the file and in numpy.

@@ -16,7 +16,7 @@ use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
 use crate::stored::{PyLink, PySelection};
 use crate::visit::Visit;
-use crate::wait::{parse, run, wait};
+use crate::wait::{parse, run, wait_reading};
 use crate::{describe, reference, stored};
 
 /// An open file.
@@ -354,7 +354,7 @@ impl File {
             let out = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, length) };
             file.read_picked_into(dataset, &picked, out, &shared)
         };
-        let heap = if is_small { run(py, read) } else { wait(py, &cancellation, read) };
+        let heap = if is_small { run(py, read) } else { wait_reading(py, &cancellation, length, read) };
         heap.map(Heap)
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyperslab::{Cancellation, Error, Result, interruption};
 use pyo3::prelude::*;
@@ -15,6 +15,9 @@ use crate::worker::Worker;
 
 /// How often Python's signal handlers can run.
 const POLL: Duration = Duration::from_millis(50);
+/// From when on, and how often, waiting is shown to people.
+const PATIENCE: Duration = Duration::from_secs(2);
+const POLLS_PER_SHOW: u32 = 4;
 
 /// Runs `work` on this thread, without the interpreter: for work that is short or cannot be cancelled. A panic becomes an
 /// `Internal` error.
@@ -89,6 +92,23 @@ pub(crate) fn wait<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellatio
     until(py, cancellation, work)?.map_err(|error| raise(py, &error))
 }
 
+/// As [`wait`], for work that reads this many bytes of values.
+pub(crate) fn wait_reading<T: Send + 'static>(
+    py: Python<'_>,
+    cancellation: &Cancellation,
+    bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let shared = cancellation.clone();
+    match Begun::new(move || interruption::cancellable(&shared, || caught(work))) {
+        Ok(mut begun) => {
+            begun.bytes = Some(bytes as u64);
+            begun.finish(py, cancellation)?.map_err(|error| raise(py, &error))
+        }
+        Err(error) => Err(raise(py, &error)),
+    }
+}
+
 /// As [`wait`], for work that writes: a signal ends it where it looks at `cancellation`, and where it waits for a network, but not
 /// where it parses, for then what it writes would stay unfinished.
 pub(crate) fn wait_writing<T: Send + 'static>(py: Python<'_>, cancellation: &Cancellation, work: impl FnOnce() -> Result<T> + Send + 'static) -> PyResult<T> {
@@ -115,6 +135,8 @@ pub(crate) struct Begun<T> {
     process: u32,
     /// The thread, and where the outcome arrives. Missing once it is taken.
     running: Option<(Worker, Receiver<Result<T>>)>,
+    /// Bytes of values that it will have read at the end, if they are known.
+    bytes: Option<u64>,
 }
 
 impl<T: Send + 'static> Begun<T> {
@@ -126,7 +148,7 @@ impl<T: Send + 'static> Begun<T> {
             // The caller that began it may have stopped waiting for the outcome.
             let _ = sender.send(work());
         })?;
-        Ok(Self { process: std::process::id(), running: Some((worker, receiver)) })
+        Ok(Self { process: std::process::id(), running: Some((worker, receiver)), bytes: None })
     }
 
     /// Whether this process began it.
@@ -138,6 +160,7 @@ impl<T: Send + 'static> Begun<T> {
     pub fn finish(mut self, py: Python<'_>, cancellation: &Cancellation) -> PyResult<Result<T>> {
         let Some((worker, mut receiver)) = self.running.take() else { return Ok(Err(Error::internal("an outcome that was taken"))) };
         let mut interrupted: Option<PyErr> = None;
+        let mut shown = Shown::new(self.bytes);
         loop {
             // A Receiver may be moved to but not shared between threads, so it travels through `detach`.
             let (back, message) = py.detach(move || {
@@ -148,6 +171,7 @@ impl<T: Send + 'static> Begun<T> {
             match message {
                 Ok(result) => {
                     worker.give_back();
+                    shown.close(py)?;
                     warn(py)?;
                     return match interrupted {
                         Some(interrupt) => Err(interrupt),
@@ -155,9 +179,10 @@ impl<T: Send + 'static> Begun<T> {
                     };
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if let Err(signal) = py.check_signals() {
+                    // Not returned at once: the work may use memory of the caller's.
+                    if let Err(error) = py.check_signals().and_then(|()| shown.update(py)) {
                         cancellation.cancel();
-                        interrupted.get_or_insert(signal);
+                        interrupted.get_or_insert(error);
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -166,6 +191,45 @@ impl<T: Send + 'static> Begun<T> {
             }
         }
     }
+}
+
+/// What people see of a wait: nothing for some time, then how much was read.
+struct Shown {
+    begin: Instant,
+    before: u64,
+    bytes: Option<u64>,
+    polls: u32,
+    is_open: bool,
+}
+
+impl Shown {
+    fn new(bytes: Option<u64>) -> Self {
+        Self { begin: Instant::now(), before: bytes_so_far(), bytes, polls: 0, is_open: false }
+    }
+
+    /// One more poll has passed.
+    fn update(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.polls += 1;
+        if self.begin.elapsed() < PATIENCE || !self.polls.is_multiple_of(POLLS_PER_SHOW) {
+            return Ok(());
+        }
+        self.is_open = true;
+        let done = bytes_so_far().saturating_sub(self.before);
+        py.import("hyperslab.base.waiting")?.call_method1("show", (self.begin.elapsed().as_secs_f64(), done, self.bytes)).map(drop)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.is_open {
+            return Ok(());
+        }
+        py.import("hyperslab.base.waiting")?.call_method0("close").map(drop)
+    }
+}
+
+/// Bytes that this process has read or decoded: the larger number, because compressed values are fewer when they are read.
+fn bytes_so_far() -> u64 {
+    let counters = crate::session::counters();
+    counters.bytes_read.max(counters.decoded_bytes)
 }
 
 impl<T> Drop for Begun<T> {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .blocks import size, text
 
@@ -17,40 +17,52 @@ PATIENCE_SECONDS, INTERVAL_SECONDS = 1.0, 0.2
 
 
 class Progress:
-    """Shows how far a call is: pass it as the `progress` of `hs.fuse`, `Advice.apply`, `hs.tune` and others.
+    """Shows how far a call is: pass it as the `progress` of `hs.fuse`, `Advice.apply`, `hs.tune` and others. Without one, what takes
+    more than two seconds shows how much it has read.
+
+    Attributes:
+        automatic: Whether progress appears by itself: `hs.Progress.automatic = False` or the variable `HYPERSLAB_PROGRESS=0` turn it off.
 
     Example:
         >>> with hs.Progress("fuse") as progress:
         ...     hs.fuse("run.h5", "single.h5", progress=progress)
     """
 
-    def __init__(self, what: str = "", unit: str = "bytes") -> None:
+    automatic: ClassVar[bool] = True
+    #: How many of them a block is in.
+    shown: ClassVar[int] = 0
+
+    def __init__(self, what: str = "", unit: str = "bytes", *, seconds: float = 0.0) -> None:
         """Shows nothing yet.
 
         Args:
             what: What is done.
             unit: What is counted: `bytes`, `rows` …
+            seconds: For how long it has been done.
         """
-        self._what, self._unit, self._begin, self._shown_at = what, unit, time.monotonic(), 0.0
-        self._done = 0
+        self._what, self._unit, self._begin, self._shown_at = what, unit, time.monotonic() - seconds, 0.0
+        #: How much is done.
+        self.done = 0
         self._handle: DisplayHandle | None = None
         self._is_line = False
         self._notebook = _notebook()
 
     def __enter__(self) -> Progress:
+        Progress.shown += 1
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        Progress.shown -= 1
         self.close()
 
     def __call__(self, done: int, total: int | None = None) -> None:
         """Shows that `done` of `total` are done. With one argument it is the number done since the last call, as `IndexPlan.run`
         reports it."""
-        self._done = done if total is not None else self._done + done
+        self.done = done if total is not None else self.done + done
         is_known = bool(total)
-        count = size(self._done) if self._unit == "bytes" else f"{self._done:,} {self._unit}"
+        count = size(self.done) if self._unit == "bytes" else f"{self.done:,} {self._unit}"
         of = "" if not is_known or total is None else f" of {size(total) if self._unit == 'bytes' else format(total, ',')}"
-        self.say(f"{count}{of}", self._done / total if is_known and total else None)
+        self.say(f"{count}{of}", self.done / total if is_known and total else None)
 
     def say(self, note: str, share: float | None = None) -> None:
         """Shows a note, and a bar if the share that is done is known.
@@ -92,6 +104,11 @@ class Progress:
             self._handle = self._notebook.display(content, display_id=True)
         else:
             self._handle.update(content)
+
+
+def is_shown() -> bool:
+    """Whether somebody sees progress: in a notebook, or on a terminal."""
+    return _notebook() is not None or sys.stderr.isatty()
 
 
 def _notebook() -> Any:

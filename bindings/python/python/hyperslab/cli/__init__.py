@@ -12,6 +12,7 @@ from typing import NoReturn, TextIO
 from ..base.errors import Error, MissingExtraError
 from ..base.extras import require
 from ..base.profile import profile
+from ..base.progress import Progress
 from .stopping import stoppable
 
 
@@ -24,6 +25,7 @@ def main() -> None:
     # By its name: without typer and rich the module cannot be imported.
     application = importlib.import_module("hyperslab.cli.commands").application
     warnings.showwarning = _warn
+    Progress.automatic = False  # commands have bars of their own
     is_completing = "_HYPERSLAB_COMPLETE" in os.environ  # a shell asks for words: nothing else may be printed
     app = application(None if is_completing else sys.argv[1:])
     if (problem := profile().problem) is not None and sys.argv[1:2] not in (["profile"], ["doctor"]) and not is_completing:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .. import _native
+from ..base import waiting
 from ..base.errors import InvalidInputError
 from ..base.extras import LateModule, require
 from . import record_batches
@@ -95,7 +96,12 @@ class BatchReader:
         if self._filtered is not None:
             with own_errors(self._scan):
                 return self._filtered.read_all()
-        return pa.Table.from_batches(list(self), self.schema)
+        batches = []
+        with waiting.rows() as advance:
+            for batch in self:
+                batches.append(batch)
+                advance(batch.num_rows)
+        return pa.Table.from_batches(batches, self.schema)
 
     def read_pandas(self) -> pandas.DataFrame:
         """Reads the rows that are left into a pandas data frame. Needs pandas (`pip install 'hyperslab[pandas]'`).
