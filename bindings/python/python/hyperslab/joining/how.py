@@ -28,6 +28,7 @@ class JoinOptions(OpenOptions, total=False):
     compat: str
     check_order: bool
     misfits: str
+    convert_units: bool
 
 
 #: What an argument is that is not given.
@@ -40,6 +41,7 @@ _DEFAULTS: JoinOptions = {
     "compat": "equals",
     "check_order": True,
     "misfits": "error",
+    "convert_units": False,
 }
 
 
@@ -62,6 +64,7 @@ class How:
     compares: bool = True
     checks_order: bool = True
     leaves_out: bool = False
+    converts_units: bool = False
     group: str = "/"
     keeps_references: bool = False
     as_xarray: bool = False
@@ -74,7 +77,7 @@ def how_of(options: Mapping[str, Option], *, group: str = "/", keeps_references:
         InvalidInputError: An argument is not valid, or contradicts another one.
     """
     given: dict[str, Option] = {**_DEFAULTS, **{name: value for name, value in options.items() if name in _DEFAULTS}}
-    concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits = given.values()
+    concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, convert_units = given.values()
     chosen = [name for name in ("concat_dim", "new_dim", "axis") if given[name] is not None]
     if len(chosen) > 1:
         raise InvalidInputError(f"{' and '.join(chosen)} are given: give one of them")
@@ -85,7 +88,9 @@ def how_of(options: Mapping[str, Option], *, group: str = "/", keeps_references:
     check_choice("compat", compat, ("equals", "override"))
     check_choice("misfits", misfits, ("error", "leave_out"))
     names = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
-    how = How(concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", group, keeps_references, as_xarray)
+    how = How(
+        concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", convert_units, group, keeps_references, as_xarray
+    )
     return how, {name: value for name, value in options.items() if name not in _DEFAULTS}
 
 

@@ -95,6 +95,8 @@ def joined(files: Paths | File, **options: Unpack[JoinOptions]) -> JoinedFile:
         compat: Other datasets must be equal in all files (`equals`), or are those of the first file (`override`).
         check_order: The coordinate of `concat_dim` must increase, or decrease, from file to file.
         misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`).
+        convert_units: Coordinates in other units, such as hPa and Pa, are compared after a conversion, and are those of the first file; by
+            default they are a `ConflictError`. Needs cf-units (`pip install 'hyperslab[units]'`).
         options: Those of `hyperslab.open`, such as `threads` and `paths`.
 
     Returns:

@@ -17,11 +17,12 @@ from ..base.type_aliases import Elements
 from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
+from ..objects.decoding import decoding_of
 from ..objects.group import Group
 from ..objects.inherited import OF_TIMES, coordinate_of, text_of
 from ..objects.native_objects import native_of, object_at, stored_attribute
 from ..objects.node import Node
-from . import references
+from . import references, units
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .how import How
 from .times import are_recountable, recounted, times_of
@@ -227,7 +228,7 @@ class Joined:
             theirs = _member(files[-1], path)
             if isinstance(theirs, Dataset):
                 differing.update(dim for dim, one, other in zip(scales_of(mine), mine.shape, theirs.shape, strict=False) if dim and one != other)
-                if path in dims and path not in self._placeholders and (not _same_values(mine[()], theirs[()]) or _starts_otherwise(mine, theirs)):
+                if path in dims and path not in self._placeholders and (not self._same(path, mine, theirs) or _starts_otherwise(mine, theirs)):
                     differing.add(path)
         unlimited = [
             dim for dim in sorted(dims) if (self.declared[dim].is_unlimited if dim in self.declared else dim in datasets and None in datasets[dim].maxshape)
@@ -306,9 +307,22 @@ class Joined:
             lengths[path] = 1 if axis is None else theirs.shape[axis]
         elif mine is not theirs and path not in self._placeholders and not self._same(path, mine, theirs):
             hint = "compat='override' takes those of the first file"
+            hint += "" if self.how.converts_units or text_of(mine, "units") == text_of(theirs, "units") else ", convert_units=True compares them in one unit"
             raise ConflictError(f"{path} has other values than in {first}; {hint}", theirs.file.filename, path)
 
+    def _converts(self, mine: Node, theirs: Node) -> bool:
+        """Whether two datasets of numbers are in other units, and may be compared in those of the first file."""
+        if not self.how.converts_units or not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
+            return False
+        one, other = (text_of(dataset, "units") for dataset in (mine, theirs))
+        if one == other or any((decoding := decoding_of(dataset)) is None or decoding.kind != "number" for dataset in (mine, theirs)):
+            return False
+        return units.are_convertible(one, other)
+
     def _same(self, path: str, mine: Dataset, theirs: Dataset) -> bool:
+        if self._converts(mine, theirs):
+            one, other = (np.asarray(dataset.decoded[...]) for dataset in (mine, theirs))
+            return units.are_equal(one, text_of(mine, "units"), other, text_of(theirs, "units"))
         if self.how.as_xarray and times_of(mine) is not None and times_of(mine) != times_of(theirs):
             return _same_values(mine.decoded[...], theirs.decoded[...])
         if path not in self._values:
@@ -325,6 +339,8 @@ class Joined:
         for name in sorted(self.attributes[path].union(name for name in deciding if name in names)):
             if name in self.attributes[path] and _same_attribute(mine, theirs, name):
                 continue
+            if name == "units" and series is None and self._converts(mine, theirs):
+                continue  # the values are those of the first file
             if self._may_differ(series, mine, theirs, name):
                 self.recounted.update([path] if series is not None and isinstance(mine, Dataset) and times_of(mine) is not None else [])
             elif not isinstance(mine, Dataset) or name not in deciding:

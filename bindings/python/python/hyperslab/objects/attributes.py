@@ -16,7 +16,6 @@ from ..values import attribute_encoding, dtype_encoding, tagged_dtypes
 from ..values.empty import Empty as Empty
 from . import reading
 
-
 #: Attributes that a repr shows, and characters of each value.
 MAX_SHOWN, MAX_CHARS = 12, 50
 

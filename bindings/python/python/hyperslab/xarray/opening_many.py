@@ -28,6 +28,7 @@ def open_mfdataset(
     compat: str = "equals",
     check_order: bool | None = None,
     misfits: str = "error",
+    convert_units: bool = False,
     group: str | None = None,
     drop_variables: str | Iterable[str] | None = None,
     chunks: int | str | Mapping[str, int | str | tuple[int, ...] | None] | None = None,
@@ -54,6 +55,7 @@ def open_mfdataset(
             given, as xarray checks what it combines by coordinates.
         misfits: A file that cannot be opened or does not fit is an error (`error`), or left out (`leave_out`): `encoding["left_out"]` of
             the dataset lists these files.
+        convert_units: As in `joined`.
         group: Path of the group; by default the root group.
         drop_variables: Names of variables that are left out. They are not looked at.
         chunks: Makes arrays of Dask, as in `xarray.open_dataset`.
@@ -77,7 +79,7 @@ def open_mfdataset(
     # It needs xarray, which the package does not.
     implementation = importlib.import_module(".mfdataset", __package__)
     name, coordinates = _new_dimension(new_dim)
-    given = {"concat_dim": concat_dim, "new_dim": name, "compat": compat, "misfits": misfits}
+    given = {"concat_dim": concat_dim, "new_dim": name, "compat": compat, "misfits": misfits, "convert_units": convert_units}
     how, _ = how_of({**given, "check_order": concat_dim is None if check_order is None else check_order}, group=normalized(group), as_xarray=True)
     files = implementation.OpenFiles(_names(paths), (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes))
     dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
