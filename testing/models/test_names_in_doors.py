@@ -137,6 +137,40 @@ def test_a_listed_name_is_one_table_in_every_door(tmp_path: pathlib.Path, name: 
         assert plain(pq.read_table(tmp_path / "out.parquet")) == plain(expected)
 
 
+FRAMES = {
+    "plain": pd.DataFrame({"a": [1.5, np.nan, 3], "b": ["x", "y", "z"], "t": pd.date_range("2020", periods=3)}),
+    "labeled": pd.DataFrame({"n": [1, 2]}, index=pd.Index(["p", "q"], name="who")),
+    "levels": pd.DataFrame({"v": [1.0, 2.0]}, index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)], names=["k", "i"])),
+    "line": pd.Series([1.0, 2.0], index=[5, 7], name="s"),
+}
+
+
+@pytest.mark.parametrize("form", ["fixed", "table"])
+def test_the_frames_of_pandas_are_shown_as_pandas_reads_them(tmp_path: pathlib.Path, form: str) -> None:
+    path = tmp_path / "store.h5"
+    for name, frame in FRAMES.items():
+        if form == "table" or name != "levels":
+            frame.to_hdf(path, key=name, format=form)
+    listed = json.loads(command("info", path, "--json"))["contents"]["pandas"]
+    assert {row["path"] for row in listed} == set(FRAMES) - ({"levels"} if form == "fixed" else set())
+    with hs.open(path) as f, contextlib.closing(FlightSqlServer(tmp_path, TOKEN)) as server:
+        client = Client(server)
+        for row in listed:
+            name = row["path"]
+            expected = pd.read_hdf(path, name)
+            expected = expected.to_frame() if isinstance(expected, pd.Series) else expected
+            has_index = expected.index.names != [None] or list(expected.index) != list(range(len(expected)))
+            rows = plain(pa.Table.from_pandas(expected.reset_index() if has_index else expected, preserve_index=False))
+            assert plain(hs.sql(f"from {name}", f).to_arrow_table()) == rows
+            assert hs.sql(f"select count(*) from {name}", f).fetchall() == [(len(expected),)]
+            assert plain(client.table("CommandStatementQuery", query=f'select * from "store.h5".{name}')) == rows
+            assert client.rows(f'select count(*) as n from "store.h5".{name}') == [{"n": len(expected)}]
+            command("export", path, f"/{name}", tmp_path / "out.parquet")
+            assert plain(pq.read_table(tmp_path / "out.parquet")) == rows
+            assert len(command("head", path, name, "--json").splitlines()) == len(expected)
+        assert "values" in command("head", path, "plain/table" if form == "table" else "plain/block0_values", "--raw")
+
+
 def test_the_table_of_a_dataset_has_the_coordinates_that_the_model_knows(tmp_path: pathlib.Path) -> None:
     for (name, dataset), columns in OF_DATASETS.items():
         FILES[name](tmp_path / name)

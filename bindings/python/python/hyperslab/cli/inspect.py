@@ -15,6 +15,7 @@ import hyperslab as hs
 from ..base.visible import visible
 from ..exporting.plain_values import plain
 from ..files import model_contents
+from ..models.frames import frame_names
 from ..objects import tree
 from ..objects.native_objects import native_of
 from ..sources.addresses import is_address
@@ -157,6 +158,12 @@ def _models(file: hs.File, as_json: bool) -> JsonObject:
     """The recognized data models with their reasons, and what those have that are likely; nothing if there is none."""
     views = file.models
     found: JsonObject = {"models": {view.name: f"{view.certainty}: {view.reason}" for view in views}} if views else {}
+    if frames := frame_names(file):
+        found["models"] = {"pandas": f"certain: it has {len(frames)} objects of pandas", **found["models"]}
+        if not as_json:
+            found["pandas"] = {f"table {visible(name)}": kind for name, kind in frames.items()}
+        else:
+            found["contents"] = {"pandas": [{"kind": "table", "name": name, "path": name} for name in frames]}
     for view in views:
         if view.certainty == "possible":
             continue

@@ -47,6 +47,7 @@ ENVIRONMENT = [
     ("HYPERSLAB_CACHE_STORAGE", "folder in which blocks of remote files are kept; empty: none"),
     ("HYPERSLAB_CACHE_BYTES", "most bytes of these blocks; 1 GiB by default"),
     ("HYPERSLAB_PROFILE", "the profile of this machine; empty: none"),
+    ("HYPERSLAB_PROGRESS", "0: no progress by itself"),
     ("HYPERSLAB_INDEX_KEY", "a file with the key that signs indexes"),
     ("HYPERSLAB_SPARK_JAR", "the jar for Spark, instead of the one in the package"),
     ("NO_COLOR", "if not empty: text without colors, bold and dim"),

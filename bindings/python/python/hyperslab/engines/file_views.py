@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from ..base.errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from ..files.file import File
+from ..models.frames import FrameTable, frame_names
 from ..models.grid_views import polygon_tables
 from ..tables.table import Table
+from .frame_view import FrameView
 from .polygon_view import PolygonView
-from .views import Names, View, names_of, object_paths
+from .views import Counted, Names, View, names_of, object_paths
 
 #: Why an object has no view: an error of planning its table.
 REFUSALS = (InvalidInputError, UnsupportedError, CorruptError, LimitExceededError, NotFoundError)
@@ -22,7 +24,7 @@ class NamedTable(NamedTuple):
     """A view's name as SQL shows it, its table, and the view itself."""
 
     name: str
-    table: Table
+    table: Counted
     view: View
 
 
@@ -48,6 +50,8 @@ class FileViews:
         # An object or a short name of the file comes before what is derived.
         self._polygons = {table.lower(): make for table, make in polygon_tables(file, models).items() if table.lower() not in self.names.paths}
         self.names.paths.update({table: (table, table) for table in self._polygons})
+        self._frames = frame_names(file)
+        self.names.paths.update({name.lower(): (name, name) for name in self._frames})
         self.tables: dict[str, Table] = {}
         self.views: list[View] = []
         self.refused: dict[str, str] = {}
@@ -69,14 +73,22 @@ class FileViews:
             return None
         name, path = self.names.paths[word]
         try:
-            view = PolygonView(self._polygons[word]()) if word in self._polygons else View(self.file.table(path, omitted="ignore"))
-            table = self.tables[word] = view.table
+            view = self._view(word, path)
+            if isinstance(view.table, Table):
+                self.tables[word] = view.table
         except REFUSALS as error:
             self.refused[word] = error.message
             return None
         self.views.append(view)
-        self.omitted |= {member: f"in {path} it {reason}" for member, reason in table.omitted.items()}
-        return NamedTable(name, table, view)
+        self.omitted |= {member: f"in {path} it {reason}" for member, reason in view.table.omitted.items()}
+        return NamedTable(name, view.table, view)
+
+    def _view(self, word: str, path: str) -> View:
+        if word in self._polygons:
+            return PolygonView(self._polygons[word]())
+        if path in self._frames:
+            return FrameView(FrameTable(self.file, path))
+        return View(self.file.table(path, omitted="ignore"))
 
     def all(self) -> Iterator[NamedTable]:
         """Every view once, by its longest name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -153,9 +153,21 @@ def counted(query: str) -> tuple[str, str] | None:
     return (inner.replace('""', '"') if inner else plain).lower(), alias or "count_star()"
 
 
+class Counted(Protocol):
+    """The part of a table that SQL asks for."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+    @property
+    def omitted(self) -> dict[str, str]: ...
+    def count(self) -> int: ...
+
+
 class View(ScanDataset):
     """A table for DuckDB. It has no 2-byte floats, so they are widened, and it does not distinguish names that differ only in
     case, so these get a number."""
+
+    table: Counted
 
     def __init__(self, table: Table) -> None:
         super().__init__(table._request, table.schema)

@@ -57,7 +57,7 @@ def virtual(files: Paths | File, path: Path, mode: str = "x", **options: Unpack[
         files: A glob, a list of paths, or a set of open files of HDF5 or netCDF-4, in the order in which they follow each other.
         path: The file that is written. Files in its folder and below are named relative to it.
         mode: `x` refuses to replace an existing file, `w` replaces it.
-        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.joined`.
+        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, convert_units, options: As in `hyperslab.joined`.
 
     Returns:
         The files that were left out, each with the reason.

@@ -50,7 +50,7 @@ def merge(
         path: The file that is written. It appears when it is complete.
         mode: `x` refuses to replace an existing file, `w` replaces it.
         progress: Called with the bytes of values processed so far, and their total.
-        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, options: As in `hyperslab.joined`.
+        concat_dim, new_dim, labels, axis, datasets, compat, check_order, misfits, convert_units, options: As in `hyperslab.joined`.
 
     Returns:
         The size of the new file, what was copied, and which files were left out.
