@@ -6,6 +6,8 @@ import concurrent.futures
 import multiprocessing
 import pathlib
 import pickle
+import threading
+import time
 from typing import Any
 
 import dump_tools
@@ -15,6 +17,7 @@ import netCDF4
 import numpy as np
 import pytest
 import xarray
+from hyperslab.netcdf.planning import PlannedContents
 
 X, Y = 6, 4
 FIELD = np.random.default_rng(2).normal(size=(12, Y, X)).astype("f4")
@@ -287,3 +290,28 @@ def test_tasks_that_contradict_the_plan(tmp_path: pathlib.Path) -> None:
         plan.commit(fragments)
     assert not (tmp_path / "x.nc").exists()
     plan.abort()
+
+
+def test_threads_may_begin_the_first_tasks_at_the_same_time(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seal = PlannedContents.seal
+    barrier = threading.Barrier(4)
+
+    def slowly(self: PlannedContents) -> None:
+        time.sleep(0.1)
+        seal(self)
+
+    monkeypatch.setattr(PlannedContents, "seal", slowly)
+    plan = hs.NetcdfPlan(tmp_path / "x.nc", writers=4)
+    plan.create_dimension("x", 4)
+    plan.create_variable("v", ("x",), "f8")
+
+    def write(number: int) -> bytes:
+        barrier.wait()
+        with plan.task(number) as task:
+            task.variable("v")[number : number + 1] = [number]
+            return task.finish()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        plan.commit(pool.map(write, range(4)))
+    with netCDF4.Dataset(tmp_path / "x.nc") as f:
+        assert f["v"][:].tolist() == [0, 1, 2, 3]

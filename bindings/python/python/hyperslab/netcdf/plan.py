@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NoReturn
 
@@ -39,6 +40,7 @@ class NetcdfPlan(Group, WritePlan):
         """
         WritePlan.__init__(self, path, mode, writers=writers, track_order=True, **options)
         self._about_variables: dict[str, KnownVariable] | None = None
+        self._sealing = threading.Lock()
         self._begin(writers, dimensions_of(self.path) if mode == "a" else {})
         write_properties(self._writer)
 
@@ -60,11 +62,13 @@ class NetcdfPlan(Group, WritePlan):
 
     def _sealed(self) -> dict[str, KnownVariable]:
         """Ends the definitions, and notes what tasks need to know; returns that."""
-        if self._about_variables is None:
-            self._contents.seal()
-            self._about_variables = {path: about_variable(variable) for path, variable in self._contents.variables.items()}
-            self._native.set_note(json.dumps({"netcdf": self._about_variables}))
-        return self._about_variables
+        with self._sealing:  # threads begin tasks at the same time
+            if self._about_variables is None:
+                self._contents.seal()
+                about = {path: about_variable(variable) for path, variable in self._contents.variables.items()}
+                self._native.set_note(json.dumps({"netcdf": about}))
+                self._about_variables = about
+            return self._about_variables
 
     def _decoded(self) -> None:
         about = json.loads(self._native.note)["netcdf"]
@@ -72,7 +76,7 @@ class NetcdfPlan(Group, WritePlan):
             isinstance(variable, dict) and variable.keys() == KnownVariable.__required_keys__ for variable in about.values()
         ):
             raise ValueError("what a task knows of each variable")
-        self._about_variables = about
+        self._about_variables, self._sealing = about, threading.Lock()
         self._begin(None, {})
         self._writer.sealed = True
 
