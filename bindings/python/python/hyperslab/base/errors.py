@@ -134,6 +134,10 @@ class InvalidTypeError(InvalidInputError, TypeError):
     """An argument has the wrong type, or a shape that does not fit."""
 
 
+class InvalidIndexError(InvalidInputError, IndexError):
+    """There are more indexes than dimensions: an `IndexError` as in numpy, and a `ValueError` as in h5py."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """Hyperslab does not support a feature (yet); the message names it."""
 

@@ -167,7 +167,7 @@ class Dataset(DatasetChanges):
             try:
                 return self._selected(reader, self._current(key))
             except IndexError as error:
-                raise IndexError(f"{error} (dataset {self.name})") from None
+                raise type(error)(f"{error} (dataset {self.name})") from None
 
     def _selected(self, reader: _native.DatasetReader | None, key: Key) -> Elements:
         """The values for a key that the native reader leaves to Python."""

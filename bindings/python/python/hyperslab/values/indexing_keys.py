@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..base.errors import InvalidInputError, InvalidTypeError
+from ..base.errors import InvalidIndexError, InvalidInputError, InvalidTypeError
 from ..base.type_aliases import AnyArray, Key
 
 #: What is read along a dimension: start, count and step, or a list of increasing indexes.
@@ -42,7 +42,7 @@ def select(key: Key, shape: tuple[int, ...]) -> Selected:
         raise InvalidInputError("only one ... may be given")
     missing = len(shape) - sum(k is not Ellipsis for k in keys)
     if missing < 0:
-        raise IndexError(f"{len(keys)} indexes for {len(shape)} dimensions")
+        raise InvalidIndexError(f"{len(keys)} indexes for {len(shape)} dimensions")
     at = next((i for i, k in enumerate(keys) if k is Ellipsis), len(keys))
     keys = keys[:at] + (slice(None),) * missing + keys[at + 1 :]
     axes: list[Axis] = []
