@@ -209,7 +209,7 @@ VIEWER_PAGES := bindings/python/python/hyperslab/viewer/static
 
 viewer: $(VIEWER_PAGES)/index.html ## the pages of `hyperslab view`, from the npm registry (half a minute)
 
-$(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vite.config.ts $(wildcard viewer/src/*)
+$(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vite.config.ts $(wildcard viewer/src/*.* viewer/src/*/*)
 	cd viewer && npm install --no-save --silent --no-audit --no-fund --ignore-scripts && npm run --silent build
 
 # --- Format, lint, document

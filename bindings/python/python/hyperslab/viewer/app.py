@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import pathlib
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from importlib.resources import files as resources
 from typing import TypeVar
 
 import numpy as np
@@ -21,12 +19,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import h5py
+from ..base.errors import NotFoundError
 from ..base.type_aliases import Elements
 from .analyses import Analyses
 from .answering import json, quick
 from .budget import Budget
 from .encoding import FORMATS, encode, safe, statistics
 from .entities import RESOLUTIONS, describe, find, paths
+from .meaning import Meaning, meaning_of
+from .pages import UNBUILT, pages
 from .paging import split
 from .requests import Refused, choice, count, number, parse_selection, truth
 from .shown import Shown
@@ -65,7 +66,6 @@ def application(
     """
     spent = budget or Budget(256 << 20, 1 << 30)
     answers, analyses = _Answers(shown, spent), Analyses(shown, spent, seconds)
-    pages = pathlib.Path(str(resources("hyperslab.viewer") / "static"))
     routes: list[Route | Mount] = [
         Route(f"/{name}{end}", quick(shown, answer), methods=["GET"])
         for end in ("", "/")
@@ -80,10 +80,10 @@ def application(
     ]
     for end in ("", "/"):
         routes += analyses.routes(end)
-    if pages.is_dir():
-        routes.append(Mount("/", StaticFiles(directory=pages, html=True)))
-    else:
-        routes.append(Route("/", _unbuilt))
+    try:
+        routes.append(Mount("/", StaticFiles(directory=pages(), html=True)))
+    except NotFoundError:
+        routes.append(Route("/", _unbuilt))  # other clients, such as jupyterlab-h5web, have pages of their own
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -126,7 +126,7 @@ async def _unexpected(_: Request, error: Exception) -> Response:
 
 
 async def _unbuilt(_: Request) -> Response:
-    return PlainTextResponse("the pages of the viewer are not built: run `make viewer` in the sources", 501)
+    return PlainTextResponse(UNBUILT, 501)
 
 
 class _Answers:
@@ -161,7 +161,8 @@ class _Answers:
         page = request.query_params.get("page_members")
         if page is not None and not (page.isdecimal() and 0 < int(page) < 1 << 31):
             raise Refused(422, f"page_members is '{page}': give a positive number")
-        found = describe(self._file(request), request.query_params.get("path", "/"), _resolution(request), int(page) if page else None)
+        file, path = self._file(request), request.query_params.get("path", "/")
+        found = describe(file, path, _resolution(request), int(page) if page else None, _is_decoded(request))
         return json(found)
 
     def paths(self, request: Request) -> Response:
@@ -169,7 +170,9 @@ class _Answers:
 
     def attributes(self, request: Request) -> Response:
         entity = self._entity(request, h5py.HLObject, "object with attributes")
-        keys = request.query_params.getlist("attr_keys") or list(entity.attrs)
+        meaning = meaning_of(entity) if _is_decoded(request) and isinstance(entity, h5py.Dataset) else None
+        applied = [] if meaning is None else meaning.applied
+        keys = request.query_params.getlist("attr_keys") or [key for key in entity.attrs if key not in applied]
         missing = [key for key in keys if key not in entity.attrs]
         if missing:
             raise Refused(404, f"there is no attribute '{missing[0]}'")
@@ -197,15 +200,17 @@ class _Answers:
 
     def _selected(self, request: Request, dataset: h5py.Dataset, form: str, spent: ExitStack) -> Elements:
         """Values of a selection. Waits until the budget has room for them and for their encoded form."""
-        shape = dataset.shape
+        meaning = Meaning(dataset) if _is_decoded(request) else None
+        shape = dataset.shape if meaning is None else meaning.shape
         if shape is None:
             return dataset[()]
         selection = request.query_params.get("selection")
         key = parse_selection(selection, len(shape)) if selection else ()
         self._check_drawable(request, count(key, shape))
-        more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else dataset.dtype.itemsize
-        spent.enter_context(self._budget.spend(count(key, shape) * (dataset.dtype.itemsize + more)))
-        return dataset[key]
+        itemsize = max(dataset.dtype.itemsize, 0 if meaning is None else meaning.dtype.itemsize)
+        more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else itemsize
+        spent.enter_context(self._budget.spend(count(key, shape) * (itemsize + more)))
+        return dataset[key] if meaning is None else meaning.read(key)
 
 
 class _Paid(Response):
@@ -224,6 +229,11 @@ class _Paid(Response):
                 # So that the server learns of a client that has gone: each piece after that would be a line on the terminal.
                 await asyncio.sleep(0)
                 await send({"type": "http.response.body", "body": self.body[start : start + _PIECE_BYTES], "more_body": start != pieces[-1]})
+
+
+def _is_decoded(request: Request) -> bool:
+    """Whether values are decoded. h5grove, and its other clients, know stored ones."""
+    return choice(request.query_params.get("values"), "values", ("stored", "decoded")) == "decoded"
 
 
 def _resolution(request: Request) -> str:

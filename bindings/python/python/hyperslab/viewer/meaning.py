@@ -1,0 +1,107 @@
+"""Meaning: a dataset with decoded values, as answers describe and send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _native, h5py
+from ..base.errors import InvalidInputError
+from ..base.type_aliases import AnyArray, Elements, Key
+from ..objects.decoded_view import DecodedView
+from ..objects.decoding import Decoder, decoding_of
+from ..objects.inherited import OF_TIMES
+
+#: HDF5 has no dates: they are text.
+_TEXT = h5py.string_dtype()
+_MIDNIGHT = "T00:00:00"
+
+
+class Meaning:
+    """The decoded values of a dataset. Dates are texts, missing ones empty; durations stay numbers of their unit.
+
+    Args:
+        dataset: The dataset, with or without h5py's interface.
+
+    Attributes:
+        dataset: The dataset.
+        decoding: What the core says; `None` of values that are not numbers.
+        is_changed: Whether decoding changes values, or names them.
+        shape: Extent of each dimension; texts of characters lack their last one. `None` of a null dataspace.
+        dtype: numpy's dtype of what `read` returns.
+
+    Raises:
+        InvalidInputError: The attributes contradict themselves; the message names them.
+    """
+
+    def __init__(self, dataset: Any) -> None:
+        self.dataset = dataset
+        self._decoder: Decoder | DecodedView | None = None
+        self.decoding: _native.Decoding | None = None
+        self.shape: tuple[int, ...] | None = dataset.shape
+        self.dtype = dataset.dtype
+        if self.shape is None:
+            self.is_changed = False
+            return
+        plain = Decoder(dataset, as_numbers=True)  # does not warn of units that stay numbers
+        if plain.decoding is not None:
+            self.decoding = decoding_of(dataset)
+        is_date = self.decoding is not None and self.decoding.time is not None
+        is_kept = self.decoding is not None and bool(self.decoding.problems or self.decoding.kind == "duration")
+        self._decoder = DecodedView(dataset) if is_date or not is_kept else plain
+        self.dtype = np.dtype(_TEXT) if self._decoder.dtype.kind in "OM" and self._decoder.dtype != dataset.dtype else self._decoder.dtype
+        if isinstance(self._decoder, DecodedView):
+            self.shape = self._decoder.shape
+        is_named = self.decoding is not None and (bool(self.categories) or not self.decoding.is_plain)
+        self.is_changed = is_named or self.dtype != dataset.dtype
+
+    @property
+    def categories(self) -> dict[str, int]:
+        """Values by their names, of an enumeration, and of flags that exclude each other."""
+        if self.decoding is None:
+            members: dict[str, int] = h5py.check_enum_dtype(self.dataset.dtype) or {}
+            return members
+        flags = self.decoding.flags
+        if not flags or any(flag.mask is not None or flag.value is None for flag in flags):
+            return {}
+        found = {flag.meaning: flag.value for flag in flags if flag.value is not None}
+        return found if len(found) == len(flags) else {}
+
+    @property
+    def applied(self) -> list[str]:
+        """The attributes that decoded values do not have: those that said how to decode them. Names of flags stay."""
+        if self.decoding is None or self.decoding.is_plain:
+            return []
+        is_date, attributes = self.decoding.time is not None, self.dataset.attrs
+        return [name for name in _native.DECODING_ATTRIBUTES if name in attributes and (is_date or name not in OF_TIMES) and not name.startswith("flag_")]
+
+    def read(self, key: Key) -> Elements:
+        """Decoded values of a selection."""
+        if self._decoder is None:
+            return self.dataset[key]
+        values = self._decoder[key] if isinstance(self._decoder, DecodedView) else self._decoder.decoded(self.dataset[key])
+        return values if self.dtype != _TEXT or self.dataset.dtype == _TEXT else texts(np.asarray(values))
+
+
+def meaning_of(dataset: Any) -> Meaning | None:
+    """The meaning of a dataset; `None` if its attributes contradict themselves: reading its values says how."""
+    try:
+        return Meaning(dataset)
+    except InvalidInputError:
+        return None
+
+
+def texts(values: AnyArray) -> AnyArray:
+    """Dates as ISO 8601, without a time of day if all are midnights; missing ones are empty. Texts stay."""
+    if values.dtype.kind == "M":
+        found = np.where(np.isnat(values), "", np.datetime_as_string(values, "s")).astype(object)
+    else:
+        found = np.empty(values.shape, object)
+        found.reshape(-1)[:] = [one.isoformat() if hasattr(one, "isoformat") else "" if one is None else one for one in values.reshape(-1).tolist()]
+        if not any(hasattr(one, "isoformat") for one in values.reshape(-1).tolist()):
+            return found
+    flat = found.reshape(-1)
+    if all(one.endswith(_MIDNIGHT) or not one for one in flat.tolist()):
+        flat[:] = [one.removesuffix(_MIDNIGHT) for one in flat.tolist()]
+    return found
