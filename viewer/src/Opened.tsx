@@ -45,8 +45,7 @@ function OpenedAt({ file, times, area, panel, onPanel, values, onValues, isTree,
   const last = useRef(path);
   useEffect(() => {
     last.current = path;
-    onTree(false);
-  }, [path, onTree]);
+  }, [path]);
   useEffect(() => {
     void fetchLegend(file, path);
     show({ file, path, values });
@@ -78,7 +77,17 @@ function OpenedAt({ file, times, area, panel, onPanel, values, onValues, isTree,
     <>
       <ValuesBar file={file} path={path} values={values} onValues={onValues} onPicture={() => onPanel('p')} />
       <Dimensions key={times} file={file} path={path} />
-      <main ref={area} data-tree={isTree || undefined}>
+      {/* In one column, the tree covers the picture: it goes when a dataset is chosen; groups have more below. */}
+      <main
+        ref={area}
+        data-tree={isTree || undefined}
+        onClick={({ target }) => {
+          const item = target instanceof Element ? target.closest('[role="treeitem"]') : null;
+          if (item && !item.hasAttribute('aria-expanded')) {
+            onTree(false);
+          }
+        }}
+      >
         <div className="h5web">
           <H5GroveProvider key={values} url={SERVER} filepath={file} fetcher={fetcher} getExportURL={exportOf} resetKeys={[times]}>
             <App key={isNarrow ? 'narrow' : 'wide'} initialPath={last.current} sidebarOpen={!isNarrow} />

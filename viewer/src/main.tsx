@@ -16,6 +16,11 @@ function named(): string {
   return decodeURIComponent(window.location.hash.slice(1));
 }
 
+// H5Web begins with three digits and an exponent for every number of a table, row numbers and ids as well.
+if (localStorage.getItem('h5web:matrix') === null) {
+  localStorage.setItem('h5web:matrix', JSON.stringify({ state: { notation: 'Auto' }, version: 4 }));
+}
+
 // Frames in which a tree that was hidden appears.
 const MAX_FRAMES = 30;
 

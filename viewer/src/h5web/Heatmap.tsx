@@ -1,13 +1,13 @@
 // H5Web's heat map with what the file says: coordinates and dates on the axes, north above south, names of values.
-import { ColorBar, type ColorMap, DefaultInteractions, type Domain, HeatmapMesh, type HeatmapVisProps, INTERPOLATORS, ResetZoomButton, TooltipMesh, VisCanvas } from '@h5web/lib';
-import { HeatmapVis as Plain, ScaleType } from '@h5web/lib';
+import { DefaultInteractions, HeatmapMesh, HeatmapVis as Plain, type HeatmapVisProps, ResetZoomButton, ScaleType, TooltipMesh, VisCanvas } from '@h5web/lib';
 import ndarray from 'ndarray';
 import { type PropsWithChildren, useMemo } from 'react';
 
-import type { Category, LegendAxis } from '../legends';
+import type { LegendAxis } from '../legends';
 import { useNarrow } from '../narrow';
 import { axisOf, indexAt, type PictureAxis } from './axis';
 import { type Drawn, useDrawn, valueText } from './drawn';
+import { Scale } from './Scale';
 
 export function HeatmapVis(props: PropsWithChildren<HeatmapVisProps>) {
   const drawn = useDrawn(props.title, props.dataArray.shape, ['x', 'y']);
@@ -26,12 +26,12 @@ function Heatmap(props: PropsWithChildren<HeatmapVisProps & { drawn: Drawn }>) {
     const found = Float32Array.from(dataArray.data as ArrayLike<number>);
     return ndarray(ignoreValue ? found.map((value) => (ignoreValue(value) ? NaN : value)) : found, [rows, columns]);
   }, [dataArray, ignoreValue, rows, columns]);
-  const isNamed = legend.categories.length > 0;
-  const scaleType = isNamed ? ScaleType.Linear : (props.scaleType ?? ScaleType.Linear);
+  const scaleType = legend.categories.length > 0 ? ScaleType.Linear : (props.scaleType ?? ScaleType.Linear);
   const [flipX, flipY] = [x.isFlipped !== Boolean(props.flipXAxis), y.isFlipped !== Boolean(props.flipYAxis)];
   const isNarrow = useNarrow();
-  // The same scale in both directions is for the same kind of coordinate: not for depths over days.
-  const scaled = isAlike(legend.axes[mapping.indexOf('x')], legend.axes[mapping.indexOf('y')]) ? aspect : 'auto';
+  // The same scale in both directions is for the same kind of coordinate, not for depths over days, and not for stripes.
+  const isScaled = isAlike(legend.axes[mapping.indexOf('x')], legend.axes[mapping.indexOf('y')]) && Math.abs(Math.log(ratioOf(x, y))) < Math.log(MAX_RATIO);
+  const scaled = isScaled ? aspect : 'auto';
   return (
     <figure className={`picture-of ${className ?? ''}`} aria-label={props.title} data-keep-canvas-colors>
       <div className="canvas" style={isNarrow && scaled === 'equal' ? { flex: `0 1 ${heightOf(x, y)}px` } : undefined}>
@@ -60,11 +60,7 @@ function Heatmap(props: PropsWithChildren<HeatmapVisProps & { drawn: Drawn }>) {
         {children}
       </VisCanvas>
       </div>
-      {isNamed ? (
-        <Categories categories={legend.categories} domain={domain} colorMap={colorMap} isInverted={invertColorMap} />
-      ) : (
-        <ColorBar domain={domain} scaleType={scaleType} colorMap={colorMap} invertColorMap={invertColorMap} horizontal={isNarrow} withBounds />
-      )}
+      <Scale categories={legend.categories} domain={domain} colorMap={colorMap} isInverted={invertColorMap} scaleType={scaleType} />
     </figure>
   );
 }
@@ -79,24 +75,13 @@ function isAlike(x: LegendAxis | undefined, y: LegendAxis | undefined): boolean 
 // Pixels that axes and words need around an image.
 const AROUND = { width: 128, height: 102 };
 
-// The height of an image that is as wide as the window, with the same scale in both directions.
-function heightOf(x: PictureAxis, y: PictureAxis): number {
-  const [width, height] = [x, y].map(({ domain: [from, to] }) => Math.abs(to - from)) as [number, number];
-  return (Math.max(window.innerWidth - AROUND.width, 0) * height) / width + AROUND.height;
+const MAX_RATIO = 4;
+
+function ratioOf(x: PictureAxis, y: PictureAxis): number {
+  return Math.abs((y.domain[1] - y.domain[0]) / (x.domain[1] - x.domain[0]));
 }
 
-function Categories({ categories, domain, colorMap, isInverted }: { categories: Category[]; domain: Domain; colorMap: ColorMap; isInverted: boolean }) {
-  const [low, high] = domain;
-  const place = (value: number) => (high > low ? (value - low) / (high - low) : 0);
-  return (
-    <ul className="categories" aria-label="Names of values">
-      {categories
-        .filter(({ value }) => value >= low && value <= high)
-        .map(({ value, name }) => (
-          <li key={name}>
-            <span data-keep-colors style={{ background: INTERPOLATORS[colorMap](isInverted ? 1 - place(value) : place(value)) }} /> {name}
-          </li>
-        ))}
-    </ul>
-  );
+// The height of an image that is as wide as the window, with the same scale in both directions.
+function heightOf(x: PictureAxis, y: PictureAxis): number {
+  return Math.max(window.innerWidth - AROUND.width, 0) * ratioOf(x, y) + AROUND.height;
 }

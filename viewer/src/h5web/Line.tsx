@@ -4,6 +4,7 @@ import { type PropsWithChildren, useMemo } from 'react';
 
 import { axisOf, indexAt } from './axis';
 import { type Drawn, useDrawn, valueText } from './drawn';
+import { formatIn } from './numbers';
 
 const COLOR = 'darkblue';
 // Empty parts of the axes, at each end.
@@ -24,18 +25,20 @@ function Line(props: PropsWithChildren<LineVisProps & { drawn: Drawn }>) {
     return extendDomain(least < greatest ? [least, greatest] : x.domain, MARGIN.x, xScale);
   }, [x, xScale]);
   const isNamed = legend.categories.length > 0;
+  const upright = domain ? extendDomain(domain, MARGIN.y, scaleType) : ([0, 1] as Domain);
   const named = (value: number) => legend.categories.find((one) => one.value === value)?.name ?? '';
   return (
     <figure className={`picture-of ${className ?? ''}`} aria-label={props.title} data-keep-canvas-colors data-testid={props.testid}>
       <VisCanvas
         abscissaConfig={{ visDomain: ends, showGrid, scaleType: xScale, isIndexAxis: x.isIndexAxis, label: x.label, formatTick: x.formatTick }}
         ordinateConfig={{
-          visDomain: domain ? extendDomain(domain, MARGIN.y, scaleType) : [0, 1],
+          visDomain: upright,
           showGrid,
           scaleType,
-          label,
+          // Of complex numbers, what is drawn of them.
+          label: [label, props.ordinateLabel].filter(Boolean).join(', '),
           isIndexAxis: isNamed,
-          formatTick: isNamed ? named : undefined,
+          formatTick: isNamed ? named : formatIn(upright),
         }}
       >
         <DefaultInteractions {...interactions} />

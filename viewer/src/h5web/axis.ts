@@ -2,6 +2,7 @@
 import type { Domain } from '@h5web/lib';
 
 import type { LegendAxis } from '../legends';
+import { formatIn } from './numbers';
 
 export interface PictureAxis {
   label: string | undefined;
@@ -11,7 +12,7 @@ export interface PictureAxis {
   domain: Domain;
   isIndexAxis: boolean;
   isFlipped: boolean;
-  formatTick: ((place: number) => string) | undefined;
+  formatTick: (place: number) => string;
   textAt: (index: number) => string;
 }
 
@@ -100,14 +101,16 @@ export function axisOf(axis: LegendAxis | undefined, size: number, isImage: bool
   if (axis.kind === 'times') {
     return { ...timed(axis, values), isFlipped };
   }
+  const ends = borders(values);
+  const format = formatIn(ends);
   return {
     label: axis.label ?? undefined,
     places: values,
-    domain: borders(values),
+    domain: ends,
     isIndexAxis: false,
     isFlipped,
-    formatTick: undefined,
-    textAt: (index) => short(values[index] ?? NaN),
+    formatTick: format,
+    textAt: (index) => format(values[index] ?? NaN),
   };
 }
 

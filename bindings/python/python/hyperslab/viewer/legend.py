@@ -73,7 +73,7 @@ def _coordinates(file: File, dataset: h5py.Dataset, path: str) -> JsonObject:
         variable = None
     if not isinstance(variable, Dataset) or native_of(variable)[1] != native_of(dataset)[1]:
         return {"picture": None, "axes": [_axis(Coordinate("", np.empty(0), False)) for _ in range(dataset.ndim)]}
-    axes = [_axis(_coordinate(variable, dimension)) for dimension in range(variable.ndim)]
+    axes = [_axis(coordinate(variable, dimension)) for dimension in range(variable.ndim)]
     return {"picture": _picture(file, variable), "axes": axes}
 
 
@@ -85,7 +85,8 @@ def _picture(file: File, variable: Dataset) -> str | None:
     return next((f"cf:{array.name}" for model in models for array in model.arrays if array.path == variable.name), None)
 
 
-def _coordinate(dataset: Dataset, dimension: int) -> Coordinate:
+def coordinate(dataset: Dataset, dimension: int) -> Coordinate:
+    """The coordinate of a dimension; dates of calendars that numpy lacks are texts. Of a coordinate itself there is none."""
     label = (dataset.dims[dimension] if dataset.dims else None) or ""
     unknown = Coordinate(label, np.empty(0), False)
     # A coordinate is drawn by its position, not over itself.
@@ -97,11 +98,11 @@ def _coordinate(dataset: Dataset, dimension: int) -> Coordinate:
         return unknown  # a coordinate that cannot be read leaves the axis numbered
     if not found.known:
         return unknown
-    dates = _dates(dataset, dimension) if found.values.dtype.kind != "M" else None
+    dates = dates_of(dataset, dimension) if found.values.dtype.kind != "M" else None
     return found if dates is None else Coordinate(label, dates, True)
 
 
-def _dates(dataset: Dataset, dimension: int) -> AnyArray | None:
+def dates_of(dataset: Dataset, dimension: int) -> AnyArray | None:
     """The dates of a coordinate in another calendar than everybody's, as text."""
     scale: Any = dataset._scale(dimension)
     meaning = meaning_of(scale)
@@ -110,11 +111,11 @@ def _dates(dataset: Dataset, dimension: int) -> AnyArray | None:
     return texts(np.asarray(meaning.read(())))
 
 
-def _axis(coordinate: Coordinate) -> JsonObject:
+def _axis(along: Coordinate) -> JsonObject:
     """An axis: of numbers, of times in seconds since 1970, of texts, or none."""
-    values = coordinate.values
-    kind = "none" if not coordinate.known else {"M": "times", "O": "texts"}.get(values.dtype.kind, "numbers")
-    found = {"label": coordinate.label or None, "kind": kind, "role": coordinate.role, "values": [], "is_regular": False}
+    values = along.values
+    kind = "none" if not along.known else {"M": "times", "O": "texts"}.get(values.dtype.kind, "numbers")
+    found = {"label": along.label or None, "kind": kind, "role": along.role, "values": [], "is_regular": False}
     if kind == "none":
         return found
     if kind == "times":

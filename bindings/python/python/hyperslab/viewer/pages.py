@@ -27,5 +27,5 @@ def pages() -> pathlib.Path:
     """
     folder = pathlib.Path(os.environ.get(_VARIABLE) or str(resources("hyperslab.viewer") / "static"))
     if not (folder / "index.html").is_file():
-        raise NotFoundError(UNBUILT, folder)
+        raise NotFoundError(UNBUILT, str(folder))
     return folder

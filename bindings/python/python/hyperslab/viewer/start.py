@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from .. import h5py
 from ..base.errors import Error
 from ..files.file import File
+from ..h5py import h5ds
 from ..models import nexus
 from ..objects.dataset import Dataset
 from ..objects.native_objects import native_of
@@ -63,13 +64,16 @@ def _is_drawn(dataset: Dataset) -> bool:
 
 
 def _dataset(plain: h5py.File) -> str | None:
-    """The first dataset of numbers, else the first."""
-    first = None
+    """The first dataset of numbers that is no coordinate, else the first one of numbers, else the first."""
+    first, drawn = None, None
     for one in _datasets(plain):
         first = first or one.name
-        if _is_drawn(one):
+        if not _is_drawn(one):
+            continue
+        if not h5ds.is_scale(one.id):
             return str(one.name)
-    return first
+        drawn = drawn or one.name
+    return drawn or first
 
 
 def _datasets(plain: h5py.File) -> Iterator[h5py.Dataset]:
