@@ -21,12 +21,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from .. import h5py
 from ..base.errors import NotFoundError
 from ..base.type_aliases import Elements
+from ..files.file import File
 from .analyses import Analyses
 from .answering import json, quick
 from .budget import Budget
 from .encoding import FORMATS, encode, safe, statistics
 from .entities import RESOLUTIONS, describe, find, paths
-from .meaning import Meaning, meaning_of
+from .meaning import Meaning, meaning_of, variable_of
 from .pages import UNBUILT, pages
 from .paging import split
 from .requests import Refused, choice, count, number, parse_selection, truth
@@ -141,6 +142,11 @@ class _Answers:
             raise Refused(422, "say which file: file=NAME")
         return self._shown.open(name)
 
+    def _decoded(self, request: Request) -> File | None:
+        """The file with the conventions of netCDF if decoded values are asked for. h5grove, and its other clients, know stored ones."""
+        values = choice(request.query_params.get("values"), "values", ("stored", "decoded"))
+        return self._shown.file(request.query_params["file"]) if values == "decoded" else None
+
     def _entity(self, request: Request, kind: type[Kind], what: str) -> Kind:
         path, _ = split(request.query_params.get("path", "/"))
         found = find(self._file(request), path, "only_valid")
@@ -162,7 +168,7 @@ class _Answers:
         if page is not None and not (page.isdecimal() and 0 < int(page) < 1 << 31):
             raise Refused(422, f"page_members is '{page}': give a positive number")
         file, path = self._file(request), request.query_params.get("path", "/")
-        found = describe(file, path, _resolution(request), int(page) if page else None, _is_decoded(request))
+        found = describe(file, path, _resolution(request), int(page) if page else None, self._decoded(request))
         return json(found)
 
     def paths(self, request: Request) -> Response:
@@ -170,7 +176,8 @@ class _Answers:
 
     def attributes(self, request: Request) -> Response:
         entity = self._entity(request, h5py.HLObject, "object with attributes")
-        meaning = meaning_of(entity) if _is_decoded(request) and isinstance(entity, h5py.Dataset) else None
+        decoded = self._decoded(request)
+        meaning = meaning_of(entity, variable_of(decoded, entity)) if decoded is not None and isinstance(entity, h5py.Dataset) else None
         applied = [] if meaning is None else meaning.applied
         keys = request.query_params.getlist("attr_keys") or [key for key in entity.attrs if key not in applied]
         missing = [key for key in keys if key not in entity.attrs]
@@ -200,7 +207,8 @@ class _Answers:
 
     def _selected(self, request: Request, dataset: h5py.Dataset, form: str, spent: ExitStack) -> Elements:
         """Values of a selection. Waits until the budget has room for them and for their encoded form."""
-        meaning = Meaning(dataset) if _is_decoded(request) else None
+        decoded = self._decoded(request)
+        meaning = None if decoded is None else Meaning(dataset, variable_of(decoded, dataset))
         shape = dataset.shape if meaning is None else meaning.shape
         if shape is None:
             return dataset[()]
@@ -229,11 +237,6 @@ class _Paid(Response):
                 # So that the server learns of a client that has gone: each piece after that would be a line on the terminal.
                 await asyncio.sleep(0)
                 await send({"type": "http.response.body", "body": self.body[start : start + _PIECE_BYTES], "more_body": start != pieces[-1]})
-
-
-def _is_decoded(request: Request) -> bool:
-    """Whether values are decoded. h5grove, and its other clients, know stored ones."""
-    return choice(request.query_params.get("values"), "values", ("stored", "decoded")) == "decoded"
 
 
 def _resolution(request: Request) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 from .. import h5py
 from ..base.errors import ConflictError, Error
 from ..base.type_aliases import AnyDtype, JsonObject
+from ..files.file import File
 from ..h5py import h5t
 from . import paging
-from .meaning import meaning_of
+from .meaning import meaning_of, variable_of
 from .requests import Refused, shown_type
 
 #: What links are followed: those that lead somewhere, all (a broken one is an error), none.
@@ -48,36 +49,36 @@ def find(file: h5py.Group, path: str, resolution: str) -> Entity:
         raise Refused(404, f"the link '{path}' in {posixpath.basename(file.file.filename)} leads nowhere") from None
 
 
-def describe(file: h5py.File, path: str, resolution: str, page_members: int | None = None, is_decoded: bool = False) -> JsonObject:
+def describe(file: h5py.File, path: str, resolution: str, page_members: int | None = None, decoded: File | None = None) -> JsonObject:
     """What there is to say about an entity, and about the members of a group.
 
     Args:
         page_members: A group of more members has pages of so many in their place.
-        is_decoded: Whether datasets are described as their decoded values are.
+        decoded: The file with the conventions of netCDF, if datasets are described as their decoded values are.
     """
     members = None
     if page_members is not None:
         path, members = paging.split(path)
     entity = find(file, path, resolution)
-    found = _described(entity, path, is_decoded)
+    found = _described(entity, path, decoded)
     if isinstance(entity, h5py.Group):
         pages = paging.pages(entity, page_members) if page_members is not None and members is None else None
         names = entity if members is None else paging.names(entity, members)
-        found["children"] = pages if pages is not None else [_member(entity, name, is_decoded) for name in names]
+        found["children"] = pages if pages is not None else [_member(entity, name, decoded) for name in names]
     return found
 
 
-def _member(group: h5py.Group, name: str, is_decoded: bool) -> JsonObject:
+def _member(group: h5py.Group, name: str, decoded: File | None) -> JsonObject:
     """A member of a group. One that cannot be read does not hide the others: H5Web shows it as unresolved, and the error if it is selected."""
     try:
-        return _described(find(group, name, "only_valid"), name, is_decoded)
+        return _described(find(group, name, "only_valid"), name, decoded)
     except ConflictError:
         raise
     except Error as error:
         return {"kind": "unreadable", "name": name, "message": str(error)}
 
 
-def _described(entity: Entity, path: str, is_decoded: bool) -> JsonObject:
+def _described(entity: Entity, path: str, decoded: File | None) -> JsonObject:
     name = path.rsplit("/", 1)[-1]
     if isinstance(entity, h5py.ExternalLink):
         return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
@@ -88,15 +89,15 @@ def _described(entity: Entity, path: str, is_decoded: bool) -> JsonObject:
     if isinstance(entity, h5py.Dataset):
         shape, chunks = entity.shape, entity.chunks
         found |= {"kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
-        return found | _meant(entity, found) if is_decoded else found
+        return found if decoded is None else found | _meant(entity, decoded, found)
     if isinstance(entity, h5py.Group):
         return {**found, "kind": "group"}
     return {**found, "kind": "datatype", "type": describe_type(entity.id)}
 
 
-def _meant(dataset: h5py.Dataset, stored: JsonObject) -> JsonObject:
+def _meant(dataset: h5py.Dataset, file: File, stored: JsonObject) -> JsonObject:
     """What differs if values are decoded."""
-    meaning = meaning_of(dataset)
+    meaning = meaning_of(dataset, variable_of(file, dataset))
     if meaning is None or not meaning.is_changed:
         return {}
     applied = meaning.applied

@@ -12,11 +12,10 @@ from ..base.type_aliases import AnyArray, JsonObject
 from ..files.file import File
 from ..objects.attributes import shown
 from ..objects.dataset import Dataset
-from ..objects.native_objects import native_of
 from ..objects.plot_axes import Coordinate, coordinate_of, label_of
 from .entities import find
 from .grid_pictures import horizontal_coordinates
-from .meaning import Meaning, meaning_of, texts
+from .meaning import Meaning, meaning_of, texts, variable_of
 
 #: Values of a coordinate that are sent; longer axes are numbered.
 _MAX_COORDINATE_VALUES = 1 << 17
@@ -42,7 +41,8 @@ def legend(plain: h5py.File, file: File, path: str) -> JsonObject | None:
     dataset = find(plain, path, "only_valid")
     if not isinstance(dataset, h5py.Dataset):
         return None
-    meaning, name = meaning_of(dataset), path.rsplit("/", 1)[-1]
+    variable, name = variable_of(file, dataset), path.rsplit("/", 1)[-1]
+    meaning = meaning_of(dataset, variable)
     decoding = None if meaning is None else meaning.decoding
     is_date = decoding is not None and decoding.time is not None
     stored = label_of(dataset, name)
@@ -53,7 +53,7 @@ def legend(plain: h5py.File, file: File, path: str) -> JsonObject | None:
         "label": stored.partition(" [")[0] if is_date else stored,
         "stored_label": name if decoding is not None and decoding.is_packed else stored,
         "categories": [] if meaning is None else [{"value": value, "name": word} for word, value in meaning.categories.items()],
-        **_coordinates(file, dataset, path),
+        **_coordinates(file, dataset, variable),
     }
 
 
@@ -62,16 +62,17 @@ def _how(meaning: Meaning | None) -> str:
         return ""
     values = [(name, shown(meaning.dataset.attrs[name])) for name in meaning.applied]
     stored = meaning.dataset.dtype.name if meaning.dataset.dtype.kind in "iuf" else "characters"
-    return ", ".join([f"stored as {stored}", *(f"{name} {value[:_MAX_TEXT]}" for name, value in values)])
+    return ", ".join([f"stored as {stored}", *(_applied(name, value) for name, value in values)])
 
 
-def _coordinates(file: File, dataset: h5py.Dataset, path: str) -> JsonObject:
+def _applied(name: str, value: str) -> str:
+    # As for xarray, values out of the valid range stay.
+    return f"{name} {value[:_MAX_TEXT]}" + (" (not applied)" if name.startswith("valid_") else "")
+
+
+def _coordinates(file: File, dataset: h5py.Dataset, variable: Dataset | None) -> JsonObject:
     """The axes and the picture, of the variable of netCDF that the dataset is."""
-    try:
-        variable = file.get(path)
-    except Error:
-        variable = None
-    if not isinstance(variable, Dataset) or native_of(variable)[1] != native_of(dataset)[1]:
+    if variable is None:
         return {"picture": None, "axes": [_axis(Coordinate("", np.empty(0), False)) for _ in range(dataset.ndim)]}
     axes = [_axis(coordinate(variable, dimension)) for dimension in range(variable.ndim)]
     return {"picture": _picture(file, variable), "axes": axes}
@@ -115,7 +116,7 @@ def _axis(along: Coordinate) -> JsonObject:
     """An axis: of numbers, of times in seconds since 1970, of texts, or none."""
     values = along.values
     kind = "none" if not along.known else {"M": "times", "O": "texts"}.get(values.dtype.kind, "numbers")
-    found = {"label": along.label or None, "kind": kind, "role": along.role, "values": [], "is_regular": False}
+    found: JsonObject = {"label": along.label or None, "kind": kind, "role": along.role, "values": [], "is_regular": False}
     if kind == "none":
         return found
     if kind == "times":

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import _native, h5py
-from ..base.errors import InvalidInputError
+from ..base.errors import Error, InvalidInputError
 from ..base.type_aliases import AnyArray, Elements, Key
+from ..files.file import File
+from ..objects.dataset import Dataset
 from ..objects.decoded_view import DecodedView
 from ..objects.decoding import Decoder, decoding_of
 from ..objects.inherited import OF_TIMES
+from ..objects.native_objects import native_of
 
 #: HDF5 has no dates: they are text.
 _TEXT = h5py.string_dtype()
@@ -22,7 +25,8 @@ class Meaning:
     """The decoded values of a dataset. Dates are texts, missing ones empty; durations stay numbers of their unit.
 
     Args:
-        dataset: The dataset, with or without h5py's interface.
+        dataset: The dataset with h5py's interface.
+        variable: The variable of netCDF that it is, if it is one.
 
     Attributes:
         dataset: The dataset.
@@ -35,8 +39,8 @@ class Meaning:
         InvalidInputError: The attributes contradict themselves; the message names them.
     """
 
-    def __init__(self, dataset: Any) -> None:
-        self.dataset = dataset
+    def __init__(self, dataset: h5py.Dataset, variable: Dataset | None = None) -> None:
+        self.dataset: Any = dataset
         self._decoder: Decoder | DecodedView | None = None
         self.decoding: _native.Decoding | None = None
         self.shape: tuple[int, ...] | None = dataset.shape
@@ -44,12 +48,16 @@ class Meaning:
         if self.shape is None:
             self.is_changed = False
             return
-        plain = Decoder(dataset, as_numbers=True)  # does not warn of units that stay numbers
+        self.dataset = variable or dataset
+        plain = Decoder(self.dataset, as_numbers=True)  # does not warn of units that stay numbers
         if plain.decoding is not None:
-            self.decoding = decoding_of(dataset)
+            self.decoding = decoding_of(self.dataset)
         is_date = self.decoding is not None and self.decoding.time is not None
         is_kept = self.decoding is not None and bool(self.decoding.problems or self.decoding.kind == "duration")
-        self._decoder = DecodedView(dataset) if is_date or not is_kept else plain
+        if is_kept and not is_date:
+            self._decoder, self.decoding = plain, plain.decoding
+        else:
+            self._decoder = DecodedView(self.dataset)
         self.dtype = np.dtype(_TEXT) if self._decoder.dtype.kind in "OM" and self._decoder.dtype != dataset.dtype else self._decoder.dtype
         if isinstance(self._decoder, DecodedView):
             self.shape = self._decoder.shape
@@ -84,10 +92,27 @@ class Meaning:
         return values if self.dtype != _TEXT or self.dataset.dtype == _TEXT else texts(np.asarray(values))
 
 
-def meaning_of(dataset: Any) -> Meaning | None:
+def variable_of(file: File, dataset: h5py.Dataset) -> Dataset | None:
+    """The variable of netCDF that a dataset is, which knows its coordinates and texts of characters.
+
+    Args:
+        file: The file with the conventions of netCDF.
+        dataset: A dataset of the same file, with h5py's interface.
+
+    Returns:
+        The variable; `None` if there is none. Names of netCDF may be those of other objects of HDF5.
+    """
+    try:
+        found = file.get(dataset.name)
+    except Error:
+        return None
+    return found if isinstance(found, Dataset) and native_of(found)[1] == native_of(dataset)[1] else None
+
+
+def meaning_of(dataset: Any, variable: Dataset | None = None) -> Meaning | None:
     """The meaning of a dataset; `None` if its attributes contradict themselves: reading its values says how."""
     try:
-        return Meaning(dataset)
+        return Meaning(dataset, variable)
     except InvalidInputError:
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from typing import cast
 
 from .. import h5py
 from ..base.errors import Error
@@ -12,7 +13,7 @@ from ..files.file import File
 from ..h5py import h5ds
 from ..models import nexus
 from ..objects.dataset import Dataset
-from ..objects.native_objects import native_of
+from .meaning import variable_of
 
 #: Objects of a file that are looked at.
 _MAX_OBJECTS = 2000
@@ -51,12 +52,10 @@ def _variable(plain: h5py.File, file: File) -> str | None:
     """The first variable of most dimensions that a model of netCDF has."""
     try:
         arrays = [array.path for model in file.models if model.name == "cf" and model.certainty != "possible" for array in model.arrays]
-        variables = [one for path in arrays if isinstance(one := file[path], Dataset) and _is_drawn(one)]
+        found = [one for path in arrays if isinstance(one := plain.get(path), h5py.Dataset) and variable_of(file, one) is not None and _is_drawn(one)]
     except Error:
         return None
-    # Names of netCDF may be those of other objects of HDF5.
-    same = [one for one in variables if (found := plain.get(one.name)) is not None and native_of(found)[1] == native_of(one)[1]]
-    return max(same, key=lambda one: one.ndim).name if same else None
+    return max(found, key=lambda one: one.ndim).name if found else None
 
 
 def _is_drawn(dataset: Dataset) -> bool:
@@ -81,7 +80,7 @@ def _datasets(plain: h5py.File) -> Iterator[h5py.Dataset]:
     groups, left = deque(["/"]), _MAX_OBJECTS
     while groups:
         group = groups.popleft()
-        for name in plain[group]:
+        for name in cast(h5py.Group, plain[group]):
             left -= 1
             if left < 0:
                 return
