@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from .. import h5py
@@ -12,6 +10,7 @@ from ..base.type_aliases import AnyArray, JsonObject
 from ..files.file import File
 from ..objects.attributes import shown
 from ..objects.dataset import Dataset
+from ..objects.native_objects import scale_of
 from ..objects.plot_axes import Coordinate, coordinate_of, label_of
 from .entities import find
 from .grid_pictures import horizontal_coordinates
@@ -52,7 +51,7 @@ def legend(plain: h5py.File, file: File, path: str) -> JsonObject | None:
         "problems": [] if decoding is None else [message for _, message in decoding.problems],
         "label": stored.partition(" [")[0] if is_date else stored,
         "stored_label": name if decoding is not None and decoding.is_packed else stored,
-        "categories": [] if meaning is None else [{"value": value, "name": word} for word, value in meaning.categories.items()],
+        "categories": [] if meaning is None else [{"value": value, "name": word} for word, value in sorted(meaning.categories.items(), key=lambda one: one[1])],
         **_coordinates(file, dataset, variable),
     }
 
@@ -105,8 +104,8 @@ def coordinate(dataset: Dataset, dimension: int) -> Coordinate:
 
 def dates_of(dataset: Dataset, dimension: int) -> AnyArray | None:
     """The dates of a coordinate in another calendar than everybody's, as text."""
-    scale: Any = dataset._scale(dimension)
-    meaning = meaning_of(scale)
+    scale = scale_of(dataset, dimension)
+    meaning = None if scale is None else meaning_of(scale)
     if meaning is None or meaning.decoding is None or meaning.decoding.time is None:
         return None
     return texts(np.asarray(meaning.read(())))

@@ -44,25 +44,24 @@ class Meaning:
         self._decoder: Decoder | DecodedView | None = None
         self.decoding: _native.Decoding | None = None
         self.shape: tuple[int, ...] | None = dataset.shape
-        self.dtype = dataset.dtype
+        self.dtype, self.is_changed = dataset.dtype, False
         if self.shape is None:
-            self.is_changed = False
             return
         self.dataset = variable or dataset
-        plain = Decoder(self.dataset, as_numbers=True)  # does not warn of units that stay numbers
-        if plain.decoding is not None:
+        numbers = Decoder(self.dataset, as_numbers=True)  # does not warn of units that stay numbers
+        if numbers.decoding is not None:
             self.decoding = decoding_of(self.dataset)
-        is_date = self.decoding is not None and self.decoding.time is not None
-        is_kept = self.decoding is not None and bool(self.decoding.problems or self.decoding.kind == "duration")
-        if is_kept and not is_date:
-            self._decoder, self.decoding = plain, plain.decoding
-        else:
+        if self.decoding is not None and self.decoding.time is None and (self.decoding.problems or self.decoding.kind == "duration"):
+            self._decoder, self.decoding = numbers, numbers.decoding
+        if self.decoding is not None and self.decoding.is_plain:
+            self._decoder, self.is_changed = None, bool(self.categories)  # at most the order of bytes differs
+            return
+        if self._decoder is None:
             self._decoder = DecodedView(self.dataset)
-        self.dtype = np.dtype(_TEXT) if self._decoder.dtype.kind in "OM" and self._decoder.dtype != dataset.dtype else self._decoder.dtype
-        if isinstance(self._decoder, DecodedView):
             self.shape = self._decoder.shape
-        is_named = self.decoding is not None and (bool(self.categories) or not self.decoding.is_plain)
-        self.is_changed = is_named or self.dtype != dataset.dtype
+        dtype = self._decoder.dtype
+        self.dtype = np.dtype(_TEXT) if dtype.kind in "OM" and dtype != dataset.dtype else dtype
+        self.is_changed = self.decoding is not None or self.dtype != dataset.dtype
 
     @property
     def categories(self) -> dict[str, int]:
@@ -89,7 +88,7 @@ class Meaning:
         if self._decoder is None:
             return self.dataset[key]
         values = self._decoder[key] if isinstance(self._decoder, DecodedView) else self._decoder.decoded(self.dataset[key])
-        return values if self.dtype != _TEXT or self.dataset.dtype == _TEXT else texts(np.asarray(values))
+        return texts(np.asarray(values)) if self.is_changed and self.dtype == _TEXT else values
 
 
 def variable_of(file: File, dataset: h5py.Dataset) -> Dataset | None:
