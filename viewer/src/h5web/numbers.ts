@@ -2,7 +2,7 @@
 import type { Domain } from '@h5web/lib';
 
 // Digits beyond those that all numbers of an axis share, and of a double.
-const MORE_DIGITS = 4;
+const MORE_DIGITS = 6;
 const MAX_DIGITS = 15;
 // Numbers beyond these are written with an exponent.
 const PLAIN = { least: 1e-4, greatest: 1e7 };
