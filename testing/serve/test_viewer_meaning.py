@@ -165,6 +165,19 @@ def test_what_has_no_meaning_is_the_same_in_both_forms(tmp_path: pathlib.Path) -
     assert [(one["name"], one["value"]) for one in legend(browser, tmp_path / "a.h5", "kind")["categories"]] == [("RED", 0), ("BLUE", 5)]
 
 
+def test_elements_of_arrays_in_records_are_columns(tmp_path: pathlib.Path) -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("tables")
+    frame = pd.DataFrame({"a": [1.5, 2.5], "b": [-1.0, 4.0], "n": [7, 8]}, index=pd.Index([10, 20]))
+    frame.to_hdf(tmp_path / "store.h5", key="frame", format="table")
+    browser, place = client(tmp_path), {"file": "store.h5", "path": "/frame/table"}
+    described = ask(browser, "meta", values="decoded", **place).json()["type"]
+    assert [one["name"] for one in described["members"]] == ["index", "values_block_0[0]", "values_block_0[1]", "values_block_1[0]"]
+    assert ask(browser, "data", values="decoded", **place).json() == [[10, 1.5, -1.0, 7], [20, 2.5, 4.0, 8]]
+    assert ask(browser, "data", values="decoded", selection="1", **place).json() == [20, 2.5, 4.0, 8]
+    assert ask(browser, "data", **place).json() == [[10, [1.5, -1.0], [7]], [20, [2.5, 4.0], [8]]]
+
+
 def legend(browser: Any, path: pathlib.Path, name: str) -> Any:
     answer = ask(browser, "legend", file=path.name, path=f"/{name}")
     assert answer.status_code == 200, answer.text

@@ -60,7 +60,8 @@ def _how(meaning: Meaning | None) -> str:
     if meaning is None or not meaning.is_changed:
         return ""
     values = [(name, shown(meaning.dataset.attrs[name])) for name in meaning.applied]
-    stored = meaning.dataset.dtype.name if meaning.dataset.dtype.kind in "iuf" else "characters"
+    kind = meaning.dataset.dtype.kind
+    stored = "characters" if kind == "S" else "records" if kind == "V" else meaning.dataset.dtype.name
     return ", ".join([f"stored as {stored}", *(_applied(name, value) for name, value in values)])
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import _native, h5py
 from ..base.errors import Error, InvalidInputError
-from ..base.type_aliases import AnyArray, Elements, Key
+from ..base.type_aliases import AnyArray, AnyDtype, Elements, Key
 from ..files.file import File
 from ..objects.dataset import Dataset
 from ..objects.decoded_view import DecodedView
@@ -19,10 +20,13 @@ from ..objects.native_objects import native_of
 #: HDF5 has no dates: they are text.
 _TEXT = h5py.string_dtype()
 _MIDNIGHT = "T00:00:00"
+#: Columns of a table.
+_MAX_COLUMNS = 100
 
 
 class Meaning:
-    """The decoded values of a dataset. Dates are texts, missing ones empty; durations stay numbers of their unit.
+    """The decoded values of a dataset. Dates are texts, missing ones empty; durations stay numbers of their unit; of records, each element of an
+    array is a field.
 
     Args:
         dataset: The dataset with h5py's interface.
@@ -59,7 +63,7 @@ class Meaning:
         if self._decoder is None:
             self._decoder = DecodedView(self.dataset)
             self.shape = self._decoder.shape
-        dtype = self._decoder.dtype
+        dtype = _with_columns(self._decoder.dtype)
         self.dtype = np.dtype(_TEXT) if dtype.kind in "OM" and dtype != dataset.dtype else dtype
         self.is_changed = self.decoding is not None or self.dtype != dataset.dtype
 
@@ -88,7 +92,23 @@ class Meaning:
         if self._decoder is None:
             return self.dataset[key]
         values = self._decoder[key] if isinstance(self._decoder, DecodedView) else self._decoder.decoded(self.dataset[key])
-        return texts(np.asarray(values)) if self.is_changed and self.dtype == _TEXT else values
+        if self.is_changed and self.dtype == _TEXT:
+            return texts(np.asarray(values))
+        return np.asarray(values).view(self.dtype)[()] if self.is_changed and self.dtype.fields else values
+
+
+def _with_columns(dtype: AnyDtype) -> AnyDtype:
+    """A dtype of records with a field for each element of fields that are short arrays, which the browser has no columns for."""
+    fields = [(name, *member[:2]) for name, member in (dtype.fields or {}).items()]
+    if dtype.hasobject or not any(kind.subdtype for _, kind, _ in fields) or sum(math.prod(kind.shape) for _, kind, _ in fields) > _MAX_COLUMNS:
+        return dtype
+    columns = [
+        (name if kind.subdtype is None else f"{name}{list(index)}", kind.base, offset + place * kind.base.itemsize)
+        for name, kind, offset in fields
+        for place, index in enumerate(np.ndindex(kind.shape))
+    ]
+    names, formats, offsets = zip(*columns, strict=True)
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize})
 
 
 def variable_of(file: File, dataset: h5py.Dataset) -> Dataset | None:
