@@ -102,9 +102,9 @@ function OpenedAt({ file, times, area, panel, onPanel, values, onValues, isTree,
 function Panel({ file, path, picture, kind, onClose }: { file: string; path: string; picture: string | null | undefined; kind: PanelKey; onClose: () => void }) {
   const { title, Content } = PANELS[kind];
   const panel = useRef<HTMLElement>(null);
-  // In one column, it is below the picture.
+  // In one column, it is below the picture; pictures of the server are next to it.
   useEffect(() => {
-    panel.current?.scrollIntoView({ block: 'nearest' });
+    panel.current?.scrollIntoView({ block: kind === 'p' ? 'nearest' : 'start' });
   }, [kind]);
   return (
     <aside aria-label={title} ref={panel}>

@@ -95,6 +95,11 @@ def test_the_default_plot_is_drawn_and_everything_can_be_clicked(page: Page, add
     page.get_by_role("treeitem", name="table").click()
     expect(page.get_by_text("value").first).to_be_visible()
     picture(page, "viewer-table")
+    # A number that is cut would be another one.
+    page.get_by_role("treeitem", name="long").click()
+    cell = page.get_by_text("1704067200000000002")
+    expect(cell).to_be_visible()
+    assert cell.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
     page.get_by_role("treeitem", name="maps").click()
     page.get_by_role("treeitem", name="temperature").click()
     page.get_by_role("tab", name="Heatmap").click()

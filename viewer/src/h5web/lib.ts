@@ -3,3 +3,4 @@ export * from '@h5web/lib';
 export { DimensionMapper } from './DimensionMapper';
 export { HeatmapVis } from './Heatmap';
 export { LineVis } from './Line';
+export { MatrixVis } from './Matrix';
