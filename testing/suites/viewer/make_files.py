@@ -20,7 +20,7 @@ def main(folder: pathlib.Path) -> None:
         f["signal"] = np.sin(np.arange(1000) / 50)
         f["table"] = np.array([(row, row * 1.5, b"abc") for row in range(50)], [("id", "i4"), ("value", "f8"), ("name", "S4")])
         f["text"] = "some words"
-        f["long"] = np.array([(1_704_067_200_000_000_000 + row, row) for row in range(3)], [("stamp", "i8"), ("id", "i4")])
+        f["long"] = np.array([(1_704_067_200_000_000_000 + row * 10**9, row) for row in range(3)], [("stamp", "i8"), ("id", "i4")])
         entry = f.create_group("entry")
         entry.attrs["NX_class"], entry.attrs["default"], f.attrs["default"] = "NXentry", "data", "entry"
         data = entry.create_group("data")
