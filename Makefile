@@ -256,8 +256,7 @@ docs: ## guides and API reference as one site that works offline, in build/docs/
 
 # Pages that were built before are brought up to date if npm is there.
 pages:
-	@mkdir -p build
-	@if command -v npm >/dev/null && npm_config_fetch_retries=1 npm_config_fetch_retry_maxtimeout=2000 $(MAKE) --no-print-directory viewer >build/pages.log 2>&1 || [ -e $(VIEWER_PAGES)/index.html ]; then :; \
+	@mkdir -p build; if command -v npm >/dev/null && npm_config_fetch_retries=1 npm_config_fetch_retry_maxtimeout=2000 $(MAKE) --no-print-directory viewer >build/pages.log 2>&1 || [ -e $(VIEWER_PAGES)/index.html ]; then :; \
 	else echo "*** NOT BUILT: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web: see build/pages.log. ***"; fi
 
 # With the jar for Spark if `make jar` has put it into the package. TARGET=aarch64-unknown-linux-gnu builds for another platform, whose Rust

@@ -55,7 +55,7 @@ def main(folder: pathlib.Path) -> None:
         values = np.ma.masked_array(np.broadcast_to(np.linspace(240, 290, 33)[:, None], (40, 33, 36)), False)
         values[:, :4, :6] = np.ma.masked
         t[:] = values
-        f.createVariable("mean", "f4", ("time",))[:] = np.ma.masked_inside(np.linspace(250, 260, 40), 253, 255)
+        f.createVariable("mean", "f4", ("time",), fill_value=-1)[:] = np.ma.masked_inside(np.linspace(250, 260, 40), 253, 255)
         f["mean"].units = "K"
         quality = f.createVariable("quality", "i1", ("latitude", "longitude"), fill_value=-1)
         quality.setncatts({"flag_values": np.array([0, 1, 2], "i1"), "flag_meanings": "good suspect bad"})
