@@ -26,7 +26,7 @@ help:
 
 # --- Set up
 
-setup: $(VENV)/.installed ## virtual environment, Rust build, Python package
+setup: $(VENV)/.installed pages ## virtual environment, Rust build, Python package, pages of the viewer
 
 demo: $(VENV)/.demo $(VENV)/.compiled ## look into, query, export and plot the real files of examples/data
 	@PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
@@ -209,7 +209,7 @@ VIEWER_PAGES := bindings/python/python/hyperslab/viewer/static
 
 viewer: $(VIEWER_PAGES)/index.html ## the pages of `hyperslab view`, from the npm registry (half a minute)
 
-$(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vite.config.ts $(wildcard viewer/src/*)
+$(VIEWER_PAGES)/index.html: viewer/package-lock.json viewer/index.html viewer/vite.config.ts $(wildcard viewer/src/*.* viewer/src/*/*)
 	cd viewer && npm install --no-save --silent --no-audit --no-fund --ignore-scripts && npm run --silent build
 
 # --- Format, lint, document
@@ -255,13 +255,13 @@ docs: ## guides and API reference as one site that works offline, in build/docs/
 # --- Pack and release
 
 # Pages that were built before are brought up to date if npm is there.
-pages-for-wheel:
-	@if command -v npm >/dev/null && $(MAKE) --no-print-directory viewer || [ -e $(VIEWER_PAGES)/index.html ]; then echo "With the viewer's pages."; \
-	else echo "*** NOT IN THE WHEEL: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web. ***"; fi
+pages:
+	@mkdir -p build; if command -v npm >/dev/null && npm_config_fetch_retries=1 npm_config_fetch_retry_maxtimeout=2000 $(MAKE) --no-print-directory viewer >build/pages.log 2>&1 || [ -e $(VIEWER_PAGES)/index.html ]; then :; \
+	else echo "*** NOT BUILT: the viewer's pages (hyperslab view). npm is missing, or could not install H5Web: see build/pages.log. ***"; fi
 
 # With the jar for Spark if `make jar` has put it into the package. TARGET=aarch64-unknown-linux-gnu builds for another platform, whose Rust
 # standard library and C compiler must be there (docs/compatibility.md).
-wheel: $(VENV)/.maturin pages-for-wheel ## a wheel for CPython 3.10 and newer, in build/wheel; TARGET= for another platform
+wheel: $(VENV)/.maturin pages ## a wheel for CPython 3.10 and newer, in build/wheel; TARGET= for another platform
 	@rm -rf build/wheel && mkdir -p build/wheel
 	$(BIN)/python packaging/bundled.py bindings/python/python/hyperslab/licenses $(TARGET)
 	@packaging/quietly.sh "Compiling the wheel" $(BIN)/maturin build --release --locked --strip --out build/wheel $(if $(TARGET),--target $(TARGET))
@@ -279,7 +279,7 @@ crates:
 
 release: ## wheel with the jar, sdist, jar, crates, notes and SBOM of this version, in build/release; the tree must be clean
 	@[ -z "$$(git status --porcelain)" ] || { echo "the tree has changes that are not committed: commit or stash them first"; git status --short; exit 1; }
-	@$(MAKE) --no-print-directory setup jar-portable pages-for-wheel
+	@$(MAKE) --no-print-directory setup jar-portable viewer
 	@VERSION=$(VERSION) PORTABLE_JAR=$(PORTABLE_JAR) bash packaging/release.sh build/release
 	@$(MAKE) --no-print-directory crates && cp build/crates/*.crate build/release
 	@ls -l build/release

@@ -24,6 +24,7 @@ OTHERS = [
     ("HDF5_PLUGIN_PATH", "HDF5: where it looks for the VOL connector"),
     ("HDF5_VOL_CONNECTOR", "HDF5: `arrow` makes unmodified programs use the VOL connector"),
     ("HYPERSLAB_TOKEN", "`hyperslab serve`: the token that clients need"),
+    ("HYPERSLAB_VIEWER_PAGES", "folder of the viewer's pages"),
     ("HYPERSLAB_VOL_THREADS", "the VOL connector: number of threads that read"),
     ("HYPERSLAB_VOL_TRACE", "the VOL connector: 1 prints each error"),
     ("HYPERSLAB_POISON", "for tests: 1 fills buffers that are used again with a pattern"),

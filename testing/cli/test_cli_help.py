@@ -40,6 +40,15 @@ def served(command_server: CommandServer) -> None:
     COMMAND = command_server.folder / "hyperslab"
 
 
+@pytest.fixture(autouse=True)
+def pages(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of the viewer, which npm may not have built, so that nothing is broken."""
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "index.html").touch()
+    monkeypatch.setenv("HYPERSLAB_VIEWER_PAGES", str(folder))
+
+
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, *words], capture_output=True, text=True, env={**os.environ, "COLUMNS": "80", **environment})
 

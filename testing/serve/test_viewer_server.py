@@ -43,6 +43,16 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     return path
 
 
+@pytest.fixture(scope="module", autouse=True)
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Pages for the command, which npm may not have built."""
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "index.html").write_text("<title>pages</title>")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYPERSLAB_VIEWER_PAGES", str(folder))
+        yield
+
+
 def started(*words: object) -> tuple[subprocess.Popen[str], str]:
     """A server, and its address."""
     command = [sys.executable, "-m", "hyperslab", "view", "--no-browser", *map(str, words)]
@@ -55,7 +65,7 @@ def started(*words: object) -> tuple[subprocess.Popen[str], str]:
 
 
 @pytest.fixture(scope="module")
-def address(path: pathlib.Path) -> Iterator[str]:
+def address(path: pathlib.Path, pages: None) -> Iterator[str]:
     server, address = started(path)
     yield address
     server.send_signal(signal.SIGINT)
@@ -188,6 +198,19 @@ def test_other_machines_only_with_a_certificate(path: pathlib.Path, tmp_path: pa
     finally:
         server.send_signal(signal.SIGTERM)
         assert server.wait(20) == 143
+
+
+def test_without_pages_the_command_refuses_and_the_doctor_says_it(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    without = {**os.environ, "HYPERSLAB_VIEWER_PAGES": str(tmp_path), "HYPERSLAB_PROFILE": "", "COLUMNS": "300"}
+    command = [sys.executable, "-m", "hyperslab"]
+    done = subprocess.run([*command, "view", "--no-browser", path], capture_output=True, text=True, env=without, timeout=60)
+    assert done.returncode == 1 and not done.stdout and done.stderr.count("\n") == 1, done
+    assert "the pages of the viewer are not built: run `make viewer`" in done.stderr and str(tmp_path) in done.stderr
+    for environment, state in ((without, "broken"), (dict(os.environ), "ok")):
+        report = subprocess.run([*command, "doctor", "--json"], capture_output=True, text=True, env={**environment, "HYPERSLAB_PROFILE": ""})
+        (check,) = [check for check in json.loads(report.stdout) if (check["topic"], check["name"]) == ("extras", "viewer")]
+        assert check["state"] == state and ("make viewer" in check["advice"]) == (state == "broken"), check
+    assert hs.viewer.pages.pages() == pathlib.Path(os.environ["HYPERSLAB_VIEWER_PAGES"])
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-// Names of the dimensions of the selected dataset, which H5Web calls D0, D1 …: it knows those of NeXus only. Of an object that cannot be read, why.
+// Names and coordinates of the dimensions of the selected dataset. Of an object that cannot be read, why.
 import { useEffect, useState } from 'react';
 
 import { ask } from './server';
@@ -36,7 +36,7 @@ export function Dimensions({ file, path }: { file: string; path: string }) {
     <ol className="dimensions" aria-label={`Dimensions of ${path}`}>
       {known.dimensions.map(({ size, label, first, last }, number) => (
         <li key={number}>
-          <b>D{number}</b> {label ?? 'without a name'}: {size.toLocaleString('en')} {size === 1 ? 'value' : 'values'}
+          <b>{label ?? `D${number}`}</b>: {size.toLocaleString('en')} {size === 1 ? 'value' : 'values'}
           {first !== null && (first === last ? `, ${first}` : `, ${first} to ${last}`)}
         </li>
       ))}

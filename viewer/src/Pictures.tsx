@@ -17,7 +17,7 @@ function indexOf({ steps, first }: Choice, index: number[]): number[] {
   return steps.map((_, dimension) => index[dimension] ?? first[dimension] ?? 0);
 }
 
-export function Pictures({ file }: { file: string }) {
+export function Pictures({ file, picture }: { file: string; picture: string | null | undefined }) {
   const listing = useWaiting<Choice[]>();
   const drawing = useWaiting<string>();
   const [name, setName] = useState('');
@@ -29,9 +29,12 @@ export function Pictures({ file }: { file: string }) {
 
   useEffect(() => {
     list((signal) => ask('pictures', { file }, signal));
-    setName('');
-    setIndex([]);
   }, [file, list]);
+  // What is selected in the tree, if it has a picture.
+  useEffect(() => {
+    setName(picture ?? '');
+    setIndex([]);
+  }, [file, picture]);
   const at = chosen && indexOf(chosen, index).join(',');
   useEffect(() => {
     if (chosen) {

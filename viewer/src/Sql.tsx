@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 
 import { useWaiting } from './answers';
-import { answerOf, SERVER } from './server';
+import { answerOf, ask, SERVER } from './server';
 import { State } from './State';
 import { type Rows, Table } from './Table';
 
@@ -19,18 +19,33 @@ function fromJupyter(): Record<string, string> {
   return cookie?.[1] ? { 'X-XSRFToken': cookie[1] } : {};
 }
 
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 export function Sql({ file, path }: { file: string; path: string }) {
   const [query, setQuery] = useState('');
   const [isTouched, setTouched] = useState(false);
+  const [tables, setTables] = useState<string[]>([]);
   const waiting = useWaiting<Result>();
   const { answer } = waiting;
 
   useEffect(() => {
     if (!isTouched && path !== '/') {
-      setQuery(`select * from "${path.slice(1).replaceAll('"', '""')}" limit 100`);
+      setQuery(`select * from ${quoted(path.slice(1))} limit 100`);
     }
   }, [path, isTouched]);
 
+  useEffect(() => {
+    const leaving = new AbortController();
+    ask<string[]>('tables', { file }, leaving.signal).then(setTables, () => leaving.signal.aborted || setTables([])); // a query says what is wrong with the file
+    return () => leaving.abort();
+  }, [file]);
+
+  const choose = (text: string) => {
+    setTouched(true);
+    setQuery(text);
+  };
   const run = () => {
     waiting.run(async (signal) => {
       const body = JSON.stringify({ file, query, rows: MAX_ROWS });
@@ -52,10 +67,7 @@ export function Sql({ file, path }: { file: string; path: string }) {
           spellCheck={false}
           value={query}
           placeholder={'select avg(theta) from theta where depth < 100'}
-          onChange={(event) => {
-            setTouched(true);
-            setQuery(event.target.value);
-          }}
+          onChange={(event) => choose(event.target.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
               event.preventDefault();
@@ -70,6 +82,16 @@ export function Sql({ file, path }: { file: string; path: string }) {
           </span>
         </div>
       </form>
+      {tables.length > 0 && (
+        <p className="row said" role="group" aria-label="Tables of data models">
+          Tables of data models:{' '}
+          {tables.map((table) => (
+            <button key={table} type="button" onClick={() => choose(`select * from ${quoted(table)} limit 100`)}>
+              {table}
+            </button>
+          ))}
+        </p>
+      )}
       <State waiting={waiting} seconds={answer?.seconds} />
       {answer && (
         <>

@@ -2,45 +2,32 @@
 import '@h5web/app/styles.css';
 import './page.css';
 
-import { App, H5GroveProvider } from '@h5web/app';
-import { type RefObject, StrictMode, useCallback, useEffect, useRef, useState } from 'react';
+import { StrictMode, useCallback, useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
-import { Condition } from './Condition';
-import { Dimensions } from './Dimensions';
-import { Histogram } from './Histogram';
-import { Keys, useKeys } from './keyboard';
-import { Overview } from './Overview';
-import { Pictures } from './Pictures';
-import { useSelected } from './selected';
-import { ask, fetcher, SERVER, NOT_DRAWN } from './server';
-import { Sql } from './Sql';
-
-const PANELS = {
-  o: { title: 'Overview', Content: Overview },
-  h: { title: 'Histogram', Content: Histogram },
-  c: { title: 'Condition', Content: Condition },
-  s: { title: 'SQL', Content: Sql },
-  p: { title: 'Pictures', Content: Pictures },
-  '?': { title: '?', Content: Keys },
-} as const;
-type PanelKey = keyof typeof PANELS;
-
-function isPanel(key: string): key is PanelKey {
-  return key in PANELS;
-}
+import { useKeys } from './keyboard';
+import { forgetLegends, type Values } from './legends';
+import { Opened } from './Opened';
+import { isPanel, type PanelKey, PANELS } from './panels';
+import { ask, NOT_DRAWN } from './server';
+import { useNarrow } from './narrow';
 
 function named(): string {
   return decodeURIComponent(window.location.hash.slice(1));
+}
+
+// H5Web begins with three digits and an exponent for every number of a table, row numbers and ids as well.
+if (localStorage.getItem('h5web:matrix') === null) {
+  localStorage.setItem('h5web:matrix', JSON.stringify({ state: { notation: 'Auto' }, version: 4 }));
 }
 
 // Frames in which a tree that was hidden appears.
 const MAX_FRAMES = 30;
 
 // Opens the tree if it is hidden.
-function focusTree(area: HTMLElement | null) {
+function focusTree(area: HTMLElement | null, isNarrow: boolean) {
   const item = area?.querySelector<HTMLElement>('[role="treeitem"][aria-selected="true"]') ?? area?.querySelector<HTMLElement>('[role="treeitem"]');
-  if (item?.checkVisibility({ visibilityProperty: true }) === false) {
+  if (!isNarrow && item?.checkVisibility({ visibilityProperty: true }) === false) {
     area?.querySelector<HTMLElement>('[aria-label="Toggle sidebar"]')?.click();
   }
   const focus = (attempts: number) => {
@@ -59,6 +46,9 @@ function Page() {
   const [opened, setOpened] = useState(0);
   const [failed, setFailed] = useState(0);
   const [panel, setPanel] = useState<PanelKey>();
+  const [values, setValues] = useState<Values>('decoded');
+  const [isTree, setTree] = useState(false);
+  const isNarrow = useNarrow();
   const area = useRef<HTMLElement>(null);
   const choice = useRef<HTMLSelectElement>(null);
 
@@ -79,7 +69,10 @@ function Page() {
     document.title = shown ? `${shown} – Hyperslab` : 'Hyperslab';
   }, [shown]);
 
+  useEffect(() => setTree(false), [shown]);
+
   const readAgain = useCallback(() => {
+    forgetLegends();
     setOpened((before) => before + 1);
     if (!area.current?.querySelector('[role="treeitem"]')) {
       setFailed((before) => before + 1); // H5Web keeps the error of a file that it could not open: it is made again
@@ -91,15 +84,17 @@ function Page() {
       if (key === 'f') {
         choice.current?.focus();
       } else if (key === 't') {
-        focusTree(area.current);
+        setTree(true);
+        focusTree(area.current, isNarrow);
       } else if (key === 'r') {
         readAgain();
       } else if (key === 'Escape') {
+        setTree(false);
         setPanel(undefined);
       } else if (isPanel(key)) {
         setPanel((before) => (before === key ? undefined : key));
       }
-    }, [readAgain]),
+    }, [readAgain, isNarrow]),
   );
 
   if (problem) {
@@ -114,8 +109,13 @@ function Page() {
   return (
     <>
       <header>
+        {isNarrow && (
+          <button type="button" title="Key: t" aria-expanded={isTree} onClick={() => setTree(!isTree)}>
+            ☰ Tree
+          </button>
+        )}
         {files.length > 1 && (
-          <label>
+          <label className="file">
             File{' '}
             <select
               ref={choice}
@@ -147,50 +147,19 @@ function Page() {
           Read again
         </button>
       </header>
-      <Opened key={`${shown} ${failed}`} file={shown} times={opened} area={area} panel={panel} onClose={() => setPanel(undefined)} />
+      <Opened
+        key={`${shown} ${failed}`}
+        file={shown}
+        times={opened}
+        area={area}
+        panel={panel}
+        onPanel={setPanel}
+        values={values}
+        onValues={setValues}
+        isTree={isNarrow && isTree}
+        onTree={setTree}
+      />
     </>
-  );
-}
-
-interface OpenedProps {
-  file: string;
-  // How often it was read again.
-  times: number;
-  area: RefObject<HTMLElement>;
-  panel: PanelKey | undefined;
-  onClose: () => void;
-}
-
-// H5Web with the file, and what belongs to the object that is selected in it.
-function Opened({ file, times, area, panel, onClose }: OpenedProps) {
-  const path = useSelected(area);
-  return (
-    <>
-      {path !== undefined && <Dimensions key={times} file={file} path={path} />}
-      <main ref={area}>
-        <div className="h5web">
-          <H5GroveProvider url={SERVER} filepath={file} fetcher={fetcher} resetKeys={[times]}>
-            <App />
-          </H5GroveProvider>
-        </div>
-        {panel && path !== undefined && <Panel key={times} file={file} path={path} kind={panel} onClose={onClose} />}
-      </main>
-    </>
-  );
-}
-
-function Panel({ file, path, kind, onClose }: { file: string; path: string; kind: PanelKey; onClose: () => void }) {
-  const { title, Content } = PANELS[kind];
-  return (
-    <aside aria-label={title}>
-      <h2>
-        {title === '?' ? 'Keys' : title} {kind !== 'p' && kind !== '?' && <code>{path}</code>}
-        <button type="button" aria-label="Close" onClick={onClose}>
-          ×
-        </button>
-      </h2>
-      <Content file={file} path={path} />
-    </aside>
   );
 }
 

@@ -7,15 +7,15 @@ function selectedIn(area: HTMLElement | null): string | undefined {
   return area?.querySelector<HTMLElement>(SELECTED)?.dataset.path;
 }
 
-// Undefined until the tree is drawn. Stays the same while the tree is hidden.
-export function useSelected(area: RefObject<HTMLElement>): string | undefined {
-  const [path, setPath] = useState<string>();
+// What is shown first until the tree is drawn. Stays the same while the tree is hidden.
+export function useSelected(area: RefObject<HTMLElement>, first: string): string {
+  const [path, setPath] = useState(first);
   useEffect(() => {
     const whole = area.current;
     if (!whole) {
       return undefined;
     }
-    const look = () => setPath((before) => selectedIn(whole) ?? before ?? '/');
+    const look = () => setPath((before) => selectedIn(whole) ?? before);
     const observer = new MutationObserver(look);
     observer.observe(whole, { subtree: true, childList: true, attributes: true, attributeFilter: ['aria-selected'] });
     look();

@@ -54,18 +54,24 @@ function messageOf(text: string): string | undefined {
 
 const plainly = createBasicFetcher();
 
-// What H5Web asks for, with pages of large groups, and with the server's words if something is refused.
-export const fetcher: Fetcher = async (url, params, options) => {
-  const isValues = /\/data\/?$/u.test(url);
-  try {
-    return await plainly(url, { ...params, ...(isValues ? { max_values: String(MAX_VALUES) } : { page_members: String(PAGE_MEMBERS) }) }, options);
-  } catch (error) {
-    if (error instanceof Error && 'buffer' in error && error.buffer instanceof ArrayBuffer) {
-      if (isValues && 'status' in error && (error.status === TOO_LARGE || error.status === DAMAGED)) {
-        window.dispatchEvent(new Event(NOT_DRAWN));
+// What H5Web asks for: decoded or stored values, with pages of large groups, and with the server's words if something is refused. `prepare` makes what a picture of
+// an object needs besides its values.
+export function fetcherOf(values: string, prepare: (path: string) => Promise<void>): Fetcher {
+  return async (url, params, options) => {
+    const isValues = /\/data\/?$/u.test(url);
+    const limits: Record<string, string> = isValues ? { max_values: String(MAX_VALUES) } : { page_members: String(PAGE_MEMBERS) };
+    try {
+      const answer = plainly(url, { ...params, ...limits, values }, options);
+      const [found] = await Promise.all([answer, isValues && params.path !== undefined ? prepare(params.path) : undefined]);
+      return found;
+    } catch (error) {
+      if (error instanceof Error && 'buffer' in error && error.buffer instanceof ArrayBuffer) {
+        if (isValues && 'status' in error && (error.status === TOO_LARGE || error.status === DAMAGED)) {
+          window.dispatchEvent(new Event(NOT_DRAWN));
+        }
+        throw new Error(messageOf(new TextDecoder().decode(error.buffer)) ?? error.message, { cause: error });
       }
-      throw new Error(messageOf(new TextDecoder().decode(error.buffer)) ?? error.message, { cause: error });
+      throw inWords(error);
     }
-    throw inWords(error);
-  }
-};
+  };
+}

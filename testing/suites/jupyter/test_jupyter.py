@@ -54,7 +54,10 @@ def address(folder: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> I
         f"--ServerApp.root_dir={folder}",
         "--ServerApp.base_url=/some/user/",
     ]
-    environment = {**os.environ, "JUPYTER_CONFIG_DIR": str(settings), "JUPYTER_RUNTIME_DIR": str(settings), "JUPYTER_DATA_DIR": str(settings)}
+    pages = tmp_path_factory.mktemp("pages")
+    (pages / "index.html").write_text("<title>pages</title>")
+    environment = {**os.environ, **dict.fromkeys(("JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"), str(settings))}
+    environment["HYPERSLAB_VIEWER_PAGES"] = str(pages)
     with (settings / "log").open("w") as log:
         server = subprocess.Popen([sys.executable, "-m", "jupyter_server", *words], stderr=log, stdout=log, env=environment)
     found = f"http://127.0.0.1:{port}/some/user/"
@@ -109,6 +112,15 @@ def test_the_viewer_is_mounted_and_analyses_work(address: str) -> None:
         assert json.loads(answer.read())["rows"] == [[pytest.approx(VALUES.max())]]
     assert status(address, "hyperslab/data", file="../secret.h5", path="/x") == 404
     assert status(address, "hyperslab/overview", file="run.h5", path="/group") == 422
+
+
+def test_without_pages_the_extension_refuses(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import hyperslab as hs
+    from hyperslab.viewer.jupyter import _load_jupyter_server_extension
+
+    monkeypatch.setenv("HYPERSLAB_VIEWER_PAGES", str(tmp_path))
+    with pytest.raises(hs.NotFoundError, match="the pages of the viewer are not built: run `make viewer`"):
+        _load_jupyter_server_extension(object())  # type: ignore[arg-type]
 
 
 def test_each_request_needs_jupyters_login(address: str) -> None:

@@ -20,6 +20,7 @@ def main(folder: pathlib.Path) -> None:
         f["signal"] = np.sin(np.arange(1000) / 50)
         f["table"] = np.array([(row, row * 1.5, b"abc") for row in range(50)], [("id", "i4"), ("value", "f8"), ("name", "S4")])
         f["text"] = "some words"
+        f["long"] = np.array([(1_704_067_200_000_000_000 + row * 10**9, row) for row in range(3)], [("stamp", "i8"), ("id", "i4")])
         entry = f.create_group("entry")
         entry.attrs["NX_class"], entry.attrs["default"], f.attrs["default"] = "NXentry", "data", "entry"
         data = entry.create_group("data")
@@ -39,6 +40,35 @@ def main(folder: pathlib.Path) -> None:
         f.Conventions = "CF-1.8"
         f.createVariable("t2m", "f4", ("lat", "lon"))[:] = 280 + 20 * np.cos(np.deg2rad(f["lat"][:]))[:, None] + np.sin(np.deg2rad(f["lon"][:]))
         f["t2m"].units, f["t2m"].long_name = "K", "temperature"
+    with netCDF4.Dataset(folder / "packed.nc", "w") as f:
+        f.Conventions = "CF-1.8"
+        for name, unit, values in (
+            ("time", "hours since 2020-01-01", np.arange(40) * 12),
+            ("latitude", "degrees_north", np.linspace(80, -80, 33)),
+            ("longitude", "degrees_east", np.arange(36) * 10),
+        ):
+            f.createDimension(name, len(values))
+            f.createVariable(name, "f8", (name,))[:] = values
+            f[name].units = unit
+        t = f.createVariable("t", "i2", ("time", "latitude", "longitude"), fill_value=-32767)
+        t.setncatts({"scale_factor": 0.002, "add_offset": 250.0, "units": "K", "long_name": "air temperature"})
+        values = np.ma.masked_array(np.broadcast_to(np.linspace(240, 290, 33)[:, None], (40, 33, 36)), False)
+        values[:, :4, :6] = np.ma.masked
+        t[:] = values
+        f.createVariable("mean", "f4", ("time",), fill_value=-1)[:] = np.ma.masked_inside(np.linspace(250, 260, 40), 253, 255)
+        f["mean"].units = "K"
+        quality = f.createVariable("quality", "i1", ("latitude", "longitude"), fill_value=-1)
+        quality.setncatts({"flag_values": np.array([0, 1, 2], "i1"), "flag_meanings": "good suspect bad"})
+        quality[:] = np.arange(36) // 12
+    with netCDF4.Dataset(folder / "swath.nc", "w") as f:
+        f.Conventions = "CF-1.8"
+        y, x = np.mgrid[0:30, 0:40]
+        for name, size in (("y", 30), ("x", 40)):
+            f.createDimension(name, size)
+        for name, unit, values in (("lat", "degrees_north", 40 + y * 0.1 + x * 0.03), ("lon", "degrees_east", 5 + x * 0.1 - y * 0.05), ("bt", "K", 250 + x)):
+            f.createVariable(name, "f4", ("y", "x"))[:] = values
+            f[name].units = unit
+        f["bt"].coordinates, f["bt"].long_name = "lat lon", "brightness temperature"
     z, y, x = np.mgrid[0:40, 0:50, 0:60]
     with h5py.File(folder / "fields.h5", "w") as f:
         for step in range(3):

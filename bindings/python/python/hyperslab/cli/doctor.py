@@ -126,7 +126,20 @@ def _extras() -> list[Check]:
         lacking = [package for package, version in packages if version is None]
         advice = f"{', '.join(lacking)} {'is' if len(lacking) == 1 else 'are'} not installed: pip install 'hyperslab[{extra_name}]'" if lacking else ""
         checks.append(Check("extras", extra_name, "missing" if lacking else "ok", versions, advice))
-    return checks
+    return [_with_pages(check) for check in checks]
+
+
+def _with_pages(check: Check) -> Check:
+    """The viewer's packages show nothing without its pages."""
+    if check.name != "viewer" or check.state != "ok":
+        return check
+    from ..viewer.pages import pages
+
+    try:
+        pages()
+    except hs.NotFoundError as error:
+        return check._replace(state="broken", advice=error.message)
+    return check
 
 
 def _is_for_this_python(requirement: str) -> bool:

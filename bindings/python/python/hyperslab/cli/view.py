@@ -40,7 +40,9 @@ def view(
     import uvicorn
 
     from ..viewer import Shown, application
+    from ..viewer.pages import pages
 
+    pages()  # without them, the browser would have nothing to show
     is_local = host in ("127.0.0.1", "localhost", "::1")
     if (certificate is None) != (key is None):
         raise InvalidInputError("give --certificate and --key together")

@@ -49,6 +49,19 @@ def stored_attribute(node: Node, name: str) -> _native.AttributeValue | None:
     return node._file.attribute(node._number, name)
 
 
+def scale_of(dataset: Dataset, dimension: int) -> Dataset | None:
+    """The coordinate of a dimension, for rooms that say what it means.
+
+    Args:
+        dataset: The dataset.
+        dimension: Number of the dimension.
+
+    Returns:
+        The dimension scale or coordinate variable; `None` without one.
+    """
+    return dataset._scale(dimension)
+
+
 def stored_chunks(dataset: Dataset) -> list[tuple[list[int], int, int, int]]:
     """The places of a dataset's chunks in the file, for the room of h5py's functions.
 

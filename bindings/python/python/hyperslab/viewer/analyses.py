@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from .. import h5py
 from ..files.file import File
 from ..objects.dataset import Dataset
 from ..objects.group import Group
@@ -23,10 +24,12 @@ from .budget import Budget
 from .dimensions import dimensions
 from .downsampling import block_bytes
 from .fields import Field
+from .legend import legend
 from .paging import split
 from .requests import Member, Refused, number, parse_selection, truth
 from .shown import Shown
 from .sql_box import SqlBox
+from .start import start
 from .watching import Watch
 
 #: Analyses that run at once; others wait.
@@ -34,6 +37,8 @@ _TOGETHER = 4
 #: Characters of a query.
 _MAX_SQL_BYTES = 1 << 20
 _BYTES_OF_CELL = 150
+#: Tables of data models that are named.
+_MAX_TABLES = 50
 
 
 class Analyses:
@@ -54,6 +59,9 @@ class Analyses:
     def routes(self, end: str) -> list[Route]:
         """The routes, with names that end in `end`."""
         found: dict[str, tuple[Callable[[Request, bytes, Watch], Response], str]] = {
+            "start": (self.start, "GET"),
+            "legend": (self.legend, "GET"),
+            "tables": (self.tables, "GET"),
             "dimensions": (self.dimensions, "GET"),
             "overview": (self.overview, "GET"),
             "histogram": (self.histogram, "GET"),
@@ -70,6 +78,13 @@ class Analyses:
         """Ends what still runs when the server ends."""
         if self._box is not None:
             self._box.close()
+
+    def _files(self, request: Request) -> tuple[h5py.File, File]:
+        """The file of a request with h5py's interface, and with the conventions of netCDF."""
+        name = request.query_params.get("file")
+        if name is None:
+            raise Refused(422, "say which file: file=NAME")
+        return self._shown.open(name), self._shown.file(name)
 
     def _named(self, request: Request) -> tuple[File, ObjectOfFile]:
         """The file and the object of a request."""
@@ -90,6 +105,17 @@ class Analyses:
         dataset: Any = found if field is None else Field(found, field)
         selection = request.query_params.get("selection")
         return file, dataset, parse_selection(selection, found.ndim) if selection else None
+
+    def start(self, request: Request, _: bytes, watch: Watch) -> Response:
+        return json({"path": start(*self._files(request))})
+
+    def legend(self, request: Request, _: bytes, watch: Watch) -> Response:
+        path, _page = split(request.query_params.get("path", "/"))
+        return json(legend(*self._files(request), path))
+
+    def tables(self, request: Request, _: bytes, watch: Watch) -> Response:
+        names = [name for model in self._files(request)[1].models if model.certainty != "possible" for name in model.tables]
+        return json(list(dict.fromkeys(names))[:_MAX_TABLES])
 
     def dimensions(self, request: Request, _: bytes, watch: Watch) -> Response:
         found = self._named(request)[1]

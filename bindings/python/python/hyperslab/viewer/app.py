@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import pathlib
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
-from importlib.resources import files as resources
 from typing import TypeVar
 
 import numpy as np
@@ -21,12 +19,16 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .. import h5py
+from ..base.errors import NotFoundError
 from ..base.type_aliases import Elements
+from ..files.file import File
 from .analyses import Analyses
 from .answering import json, quick
 from .budget import Budget
 from .encoding import FORMATS, encode, safe, statistics
 from .entities import RESOLUTIONS, describe, find, paths
+from .meaning import Meaning, meaning_of, variable_of
+from .pages import UNBUILT, pages
 from .paging import split
 from .requests import Refused, choice, count, number, parse_selection, truth
 from .shown import Shown
@@ -65,7 +67,6 @@ def application(
     """
     spent = budget or Budget(256 << 20, 1 << 30)
     answers, analyses = _Answers(shown, spent), Analyses(shown, spent, seconds)
-    pages = pathlib.Path(str(resources("hyperslab.viewer") / "static"))
     routes: list[Route | Mount] = [
         Route(f"/{name}{end}", quick(shown, answer), methods=["GET"])
         for end in ("", "/")
@@ -80,10 +81,10 @@ def application(
     ]
     for end in ("", "/"):
         routes += analyses.routes(end)
-    if pages.is_dir():
-        routes.append(Mount("/", StaticFiles(directory=pages, html=True)))
-    else:
-        routes.append(Route("/", _unbuilt))
+    try:
+        routes.append(Mount("/", StaticFiles(directory=pages(), html=True)))
+    except NotFoundError:
+        routes.append(Route("/", _unbuilt))  # other clients, such as jupyterlab-h5web, have pages of their own
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -126,7 +127,7 @@ async def _unexpected(_: Request, error: Exception) -> Response:
 
 
 async def _unbuilt(_: Request) -> Response:
-    return PlainTextResponse("the pages of the viewer are not built: run `make viewer` in the sources", 501)
+    return PlainTextResponse(UNBUILT, 501)
 
 
 class _Answers:
@@ -140,6 +141,11 @@ class _Answers:
         if name is None:
             raise Refused(422, "say which file: file=NAME")
         return self._shown.open(name)
+
+    def _decoded(self, request: Request) -> File | None:
+        """The file with the conventions of netCDF if decoded values are asked for. h5grove, and its other clients, know stored ones."""
+        values = choice(request.query_params.get("values"), "values", ("stored", "decoded"))
+        return self._shown.file(request.query_params["file"]) if values == "decoded" else None
 
     def _entity(self, request: Request, kind: type[Kind], what: str) -> Kind:
         path, _ = split(request.query_params.get("path", "/"))
@@ -161,7 +167,8 @@ class _Answers:
         page = request.query_params.get("page_members")
         if page is not None and not (page.isdecimal() and 0 < int(page) < 1 << 31):
             raise Refused(422, f"page_members is '{page}': give a positive number")
-        found = describe(self._file(request), request.query_params.get("path", "/"), _resolution(request), int(page) if page else None)
+        file, path = self._file(request), request.query_params.get("path", "/")
+        found = describe(file, path, _resolution(request), int(page) if page else None, self._decoded(request))
         return json(found)
 
     def paths(self, request: Request) -> Response:
@@ -169,7 +176,10 @@ class _Answers:
 
     def attributes(self, request: Request) -> Response:
         entity = self._entity(request, h5py.HLObject, "object with attributes")
-        keys = request.query_params.getlist("attr_keys") or list(entity.attrs)
+        decoded = self._decoded(request)
+        meaning = meaning_of(entity, variable_of(decoded, entity)) if decoded is not None and isinstance(entity, h5py.Dataset) else None
+        applied = [] if meaning is None else meaning.applied
+        keys = request.query_params.getlist("attr_keys") or [key for key in entity.attrs if key not in applied]
         missing = [key for key in keys if key not in entity.attrs]
         if missing:
             raise Refused(404, f"there is no attribute '{missing[0]}'")
@@ -197,15 +207,18 @@ class _Answers:
 
     def _selected(self, request: Request, dataset: h5py.Dataset, form: str, spent: ExitStack) -> Elements:
         """Values of a selection. Waits until the budget has room for them and for their encoded form."""
-        shape = dataset.shape
+        decoded = self._decoded(request)
+        meaning = None if decoded is None else Meaning(dataset, variable_of(decoded, dataset))
+        shape = dataset.shape if meaning is None else meaning.shape
         if shape is None:
             return dataset[()]
         selection = request.query_params.get("selection")
         key = parse_selection(selection, len(shape)) if selection else ()
         self._check_drawable(request, count(key, shape))
-        more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else dataset.dtype.itemsize
-        spent.enter_context(self._budget.spend(count(key, shape) * (dataset.dtype.itemsize + more)))
-        return dataset[key]
+        itemsize = max(dataset.dtype.itemsize, 0 if meaning is None else meaning.dtype.itemsize)
+        more = _JSON_BYTES_OF_ELEMENT if form in ("json", "csv") else itemsize
+        spent.enter_context(self._budget.spend(count(key, shape) * (itemsize + more)))
+        return dataset[key] if meaning is None else meaning.read(key)
 
 
 class _Paid(Response):

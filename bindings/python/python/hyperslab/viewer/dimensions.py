@@ -9,6 +9,7 @@ from ..base.type_aliases import JsonObject
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of
 from .downsampling import MAX_COORDINATE_VALUES
+from .legend import dates_of
 
 
 def dimensions(dataset: Dataset) -> list[JsonObject]:
@@ -33,8 +34,9 @@ def _dimension(dataset: Dataset, number: int) -> JsonObject:
         return found  # a coordinate that cannot be read leaves the name
     if not coordinate.known:
         return found
-    first, last = (_text(coordinate.values[at]) for at in (0, -1))
-    return {**found, "label": coordinate.label, "first": first, "last": last}
+    dates = dates_of(dataset, number) if coordinate.values.dtype.kind != "M" else None
+    first, last = (_text(coordinate.values[at]) if dates is None else dates[at] for at in (0, -1))
+    return {**found, "label": coordinate.label if dates is None else name, "first": first, "last": last}
 
 
 def _text(value: np.generic) -> str:

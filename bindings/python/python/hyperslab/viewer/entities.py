@@ -10,9 +10,11 @@ from typing import Any
 
 from .. import h5py
 from ..base.errors import ConflictError, Error
-from ..base.type_aliases import JsonObject
+from ..base.type_aliases import AnyDtype, JsonObject
+from ..files.file import File
 from ..h5py import h5t
 from . import paging
+from .meaning import meaning_of, variable_of
 from .requests import Refused, shown_type
 
 #: What links are followed: those that lead somewhere, all (a broken one is an error), none.
@@ -47,35 +49,36 @@ def find(file: h5py.Group, path: str, resolution: str) -> Entity:
         raise Refused(404, f"the link '{path}' in {posixpath.basename(file.file.filename)} leads nowhere") from None
 
 
-def describe(file: h5py.File, path: str, resolution: str, page_members: int | None = None) -> JsonObject:
+def describe(file: h5py.File, path: str, resolution: str, page_members: int | None = None, decoded: File | None = None) -> JsonObject:
     """What there is to say about an entity, and about the members of a group.
 
     Args:
         page_members: A group of more members has pages of so many in their place.
+        decoded: The file with the conventions of netCDF, if datasets are described as their decoded values are.
     """
     members = None
     if page_members is not None:
         path, members = paging.split(path)
     entity = find(file, path, resolution)
-    found = _described(entity, path)
+    found = _described(entity, path, decoded)
     if isinstance(entity, h5py.Group):
         pages = paging.pages(entity, page_members) if page_members is not None and members is None else None
         names = entity if members is None else paging.names(entity, members)
-        found["children"] = pages if pages is not None else [_member(entity, name) for name in names]
+        found["children"] = pages if pages is not None else [_member(entity, name, decoded) for name in names]
     return found
 
 
-def _member(group: h5py.Group, name: str) -> JsonObject:
+def _member(group: h5py.Group, name: str, decoded: File | None) -> JsonObject:
     """A member of a group. One that cannot be read does not hide the others: H5Web shows it as unresolved, and the error if it is selected."""
     try:
-        return _described(find(group, name, "only_valid"), name)
+        return _described(find(group, name, "only_valid"), name, decoded)
     except ConflictError:
         raise
     except Error as error:
         return {"kind": "unreadable", "name": name, "message": str(error)}
 
 
-def _described(entity: Entity, path: str) -> JsonObject:
+def _described(entity: Entity, path: str, decoded: File | None) -> JsonObject:
     name = path.rsplit("/", 1)[-1]
     if isinstance(entity, h5py.ExternalLink):
         return {"kind": "external_link", "name": name, "target_file": entity.filename, "target_path": entity.path}
@@ -85,10 +88,30 @@ def _described(entity: Entity, path: str) -> JsonObject:
     found: JsonObject = {"name": name, "attributes": [_attribute(attributes, key) for key in sorted(attributes)]}
     if isinstance(entity, h5py.Dataset):
         shape, chunks = entity.shape, entity.chunks
-        return {**found, "kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
+        found |= {"kind": "dataset", "shape": shape, "chunks": chunks, "filters": _filters(entity), "type": describe_type(entity.id.get_type())}
+        return found if decoded is None else found | _meant(entity, decoded, found)
     if isinstance(entity, h5py.Group):
         return {**found, "kind": "group"}
     return {**found, "kind": "datatype", "type": describe_type(entity.id)}
+
+
+def _meant(dataset: h5py.Dataset, file: File, stored: JsonObject) -> JsonObject:
+    """What differs if values are decoded."""
+    meaning = meaning_of(dataset, variable_of(file, dataset))
+    if meaning is None or not meaning.is_changed:
+        return {}
+    applied = meaning.applied
+    return {
+        "shape": meaning.shape,
+        "type": described_dtype(meaning.dtype, meaning.categories),
+        "attributes": [one for one in stored["attributes"] if one["name"] not in applied],
+    }
+
+
+def described_dtype(dtype: AnyDtype, categories: dict[str, int]) -> JsonObject:
+    """The datatype that stores a dtype; values that have names are an enumeration."""
+    base = describe_type(h5t.py_create(dtype, logical=True))
+    return {"class": h5t.ENUM, "dtype": base["dtype"], "size": base["size"], "members": categories, "base": base} if categories else base
 
 
 def _attribute(attributes: h5py.AttributeManager, name: str) -> JsonObject:

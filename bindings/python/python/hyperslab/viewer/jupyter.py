@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from .app import application
+from .pages import pages
 from .shown import Shown
 
 if TYPE_CHECKING:
@@ -31,12 +32,17 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: ServerApp) -> None:
-    """Adds the viewer to a Jupyter server."""
+    """Adds the viewer to a Jupyter server.
+
+    Raises:
+        NotFoundError: The pages are not built; the server goes on without the viewer, and logs the message.
+    """
     from jupyter_server.base.handlers import JupyterHandler
     from jupyter_server.utils import url_path_join
     from tornado.iostream import StreamClosedError
     from tornado.web import authenticated
 
+    pages()
     checked: Callable[[Method], Method] = authenticated
     token = secrets.token_urlsafe(24)  # between this handler and the application only
     app = application(Shown([server.root_dir]), token, hosts=("*",))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from .. import h5py
 from ..base.errors import Error, ErrorKind, InvalidInputError, IoError, MissingFileError
@@ -38,6 +39,7 @@ class Shown:
     """
 
     def __init__(self, places: Sequence[str | os.PathLike[str]]) -> None:
+        self._given: dict[str, str] = {}
         self._files: dict[str, str] = {}
         self._folders: dict[str, str] = {}
         for place in places:
@@ -57,21 +59,22 @@ class Shown:
         self._lock = threading.Lock()
 
     def _add(self, kind: dict[str, str], name: str, path: str) -> None:
-        if (self._files | self._folders).get(name, path) != path:
+        if self._given.get(name, path) != path:
             raise InvalidInputError(f"two of the files are called '{name}': show the folder above them", path)
-        kind[name] = path
+        kind[name] = self._given[name] = path
 
     def names(self) -> list[str]:
-        """The names of the files, sorted; at most `MAX_NAMES`."""
-        found = list(self._files)
-        for name, folder in self._folders.items():
-            # The name of the only folder says nothing.
-            prefix = "" if len(self._folders) == 1 and not self._files else f"{name}/"
-            for path in files_below(folder):
-                found.append(prefix + os.path.relpath(path, folder).replace(os.sep, "/"))
-                if len(found) >= MAX_NAMES:
-                    break
-        return sorted(found)
+        """The names of the files in the order in which they were given, those of a folder sorted; at most `MAX_NAMES`."""
+        found: list[str] = []
+        for name in self._given:
+            found += [name] if name in self._files else sorted(islice(self._names_below(name), MAX_NAMES - len(found)))
+        return found[:MAX_NAMES]
+
+    def _names_below(self, name: str) -> Iterator[str]:
+        # The name of the only folder says nothing.
+        folder, prefix = self._folders[name], "" if len(self._folders) == 1 and not self._files else f"{name}/"
+        for path in files_below(folder):
+            yield prefix + os.path.relpath(path, folder).replace(os.sep, "/")
 
     def problems(self) -> list[str]:
         """Opens the files that were named, at most `_OPEN` of them.
