@@ -101,7 +101,7 @@ def test_a_table_shows_its_rows_but_reads_nothing_for_a_condition() -> None:
     before = hs.counters()
     table = f.table("/theta", "theta > 299", limit=7)
     text = shown(table)
-    assert "rows known when it is read where theta > 299 limit 7 rows columns 4" in text and "theta float" in text
+    assert "rows known when it is read where theta > 299 limit 7 rows columns 5" in text and "theta float32" in text
     assert hs.counters().since(before).chunks_decoded == 0
 
 

@@ -93,7 +93,7 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
             return _between(scale, label, extent, step) or unknown
         if _own_calendar(scale) is not None:
             return _in_own_calendar(scale, label, extent, step) or unknown
-        plan = _native.Plan([scale._file], scale.name)
+        plan = _native.Plan([scale._file], scale.name, model="none")
         # The last column: in front of it is an index, unless the scale is a coordinate of itself.
         column = BatchReader(plan.read()).read_all().columns[-1]
     except Error:
