@@ -92,6 +92,18 @@ def test_a_swath_that_goes_north_is_turned(tmp_path: pathlib.Path) -> None:
     np.testing.assert_allclose(shades(pixels(tmp_path / "swath.nc", "bt")), expected(values[::-1, ::-1]), atol=0.01)
 
 
+def test_profiles_go_down_however_they_are_stored(tmp_path: pathlib.Path) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    for number, order in enumerate((1, -1)):
+        with netCDF4.Dataset(tmp_path / f"{number}.nc", "w") as f:
+            f.createDimension("N_PROF", 3)
+            f.createDimension("N_LEVELS", 4)
+            for name, standard, stored in (("PRES", "sea_water_pressure", np.array([[5, 10, 20, 40]] * 3)), ("TEMP", "sea_water_temperature", values)):
+                f.createVariable(name, "f4", ("N_PROF", "N_LEVELS"))[:] = stored[:, ::order]
+                f[name].standard_name = standard
+        np.testing.assert_allclose(shades(pixels(tmp_path / f"{number}.nc", "TEMP")), expected(values.T), atol=0.01)
+
+
 def test_large_arrays_are_thinned_and_small(tmp_path: pathlib.Path) -> None:
     rng = np.random.default_rng(0)
     with h5py.File(tmp_path / "x.h5", "w") as f:

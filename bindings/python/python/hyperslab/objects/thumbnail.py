@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..base.blocks import dim
-from .plot_auxiliary import positions_of
-from .plot_axes import UNITS, role_of, text_of
+from .plot_auxiliary import positions_of, vertical_of
+from .plot_axes import UNITS, base_name, role_of, text_of
 from .plot_cells import Array, Dataset, as_drawn, has_numbers
 from .plot_dates import calendar_of
 from .plot_points import are_points
+from .plot_profiles import level_of
 
 #: Maximum size in pixels, which is also the maximum number of values along each side.
 MAX_ROWS, MAX_COLUMNS = 96, 160
@@ -81,12 +82,27 @@ def _order(dataset: Dataset) -> tuple[int, ...]:
         return (last,)
     upright, across = _role(dataset, last - 1), _role(dataset, last)
     is_swapped = (across in _VERTICAL and upright not in _VERTICAL) or (upright, across) == ("longitude", "latitude")
+    if not upright and not across:
+        is_swapped = _levels(dataset) is not None
     return (last, last - 1) if is_swapped else (last - 1, last)
 
 
 def _role(dataset: Dataset, dimension: int) -> str:
     scale = dataset._scale(dimension)
     return "" if scale is None else role_of(scale, dataset.dims[dimension] or "")
+
+
+def _levels(dataset: Dataset) -> Array | None:
+    """The levels of the profile in the middle, downwards, if profiles have depths, pressures or heights of their own along the last dimension: as of ARGO."""
+    last = dataset.ndim - 1
+    vertical = None if positions_of(dataset) is not None else vertical_of(dataset)
+    if vertical is None or vertical.dims != (last - 1, last) or _touched_bytes(vertical.dataset, (slice(None), slice(None))) > MAX_BYTES:
+        return None
+    if level_of(dataset, vertical, {}) != last:
+        return None
+    levels = vertical.read({last - 1: dataset.shape[last - 1] // 2, last: slice(None)})
+    is_down = role_of(vertical.dataset, base_name(vertical.dataset)) == "down"
+    return levels[np.isfinite(levels)] * (1 if is_down else -1)
 
 
 def _thinned(dataset: Dataset, limits: dict[int, int]) -> tuple[int | slice, ...]:
@@ -117,7 +133,7 @@ def _is_turned(dataset: Dataset, drawn: tuple[int, ...], side: int) -> bool:
     scale = dataset._scale(drawn[side])
     role = _role(dataset, drawn[side])
     if role not in (("latitude", *_VERTICAL), ("longitude",))[side]:
-        return not role and _is_swath_turned(dataset, drawn, side)
+        return not role and (_is_swath_turned(dataset, drawn, side) or _is_profile_turned(dataset, drawn, side))
     if scale is None or not has_numbers(scale, "iuf"):
         return False
     rise = _single(scale, (scale.shape[0] - 1,)) - _single(scale, (0,))
@@ -135,6 +151,12 @@ def _is_swath_turned(dataset: Dataset, drawn: tuple[int, ...], side: int) -> boo
     # Longitudes start again at the antimeridian.
     rise = after - before if side == 0 else (after - before + 180) % 360 - 180
     return rise > 0 if side == 0 else rise < 0
+
+
+def _is_profile_turned(dataset: Dataset, drawn: tuple[int, ...], side: int) -> bool:
+    """Whether the levels of profiles begin at the bottom."""
+    levels = _levels(dataset) if side == 0 and drawn[0] > drawn[1] else None
+    return levels is not None and len(levels) > 1 and bool(levels[0] > levels[-1])
 
 
 def _single(dataset: Dataset, place: tuple[int, ...]) -> float:
@@ -223,7 +245,7 @@ def _figure(picture: str, dataset: Dataset, values: Array, key: tuple[int | slic
     """A picture with the range of what it shows, and how many values it leaves out."""
     notes = []
     if calendar_of(dataset) is None:
-        notes.append(f"{np.nanmin(values):.6g} … {np.nanmax(values):.6g} {text_of(dataset, *UNITS)[:_MAX_UNIT_CHARS]}".rstrip())
+        notes.append(f"{np.nanmin(values):.4g} … {np.nanmax(values):.4g} {text_of(dataset, *UNITS)[:_MAX_UNIT_CHARS]}".rstrip())
     steps = [one.step for one in key if isinstance(one, slice)]
     if max(steps) > 1:
         notes.append(f"1 of {' × '.join(map(str, steps))} values")
