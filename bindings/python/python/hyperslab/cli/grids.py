@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..base.visible import visible
 from ..values.cells import cell
 from ..values.python_values import python_values
 from ..values.type_names import type_name
+from .notes import note
 from .terminal import say, width
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ else:
 
 #: Columns of text are at most this wide on a terminal; longer text is cut.
 MAX_TEXT_WIDTH = 40
+#: The last column of text gets what is left of a line, if it is this much.
+MIN_TEXT_WIDTH = 12
 #: Text between columns.
 _GAP = 2
 
@@ -42,6 +44,11 @@ def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
         widths = [min(wide, max(MAX_TEXT_WIDTH, cell_len(name))) if text else wide for wide, text, name in zip(widths, is_text, names, strict=True)]
         ends = np.cumsum(np.array(widths, dtype=int) + _GAP)
         shown = max(1, int(np.count_nonzero(ends - _GAP <= available)))
+        if shown < len(names) and type_name(table.schema.types[shown]) in ("text", "category"):
+            room = available - int(ends[shown - 1])
+            if room >= max(MIN_TEXT_WIDTH, cell_len(names[shown]), cell_len(types[shown])):
+                widths[shown] = room
+                shown += 1
     grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
     for name, type, wide in list(zip(names, types, widths, strict=True))[:shown]:
         grid.add_column(
@@ -81,10 +88,7 @@ def print_facts_grid(columns: list[Column]) -> None:
 
 def _note_left_out(names: list[str], shown: int) -> None:
     if shown < len(names):
-        print(
-            f"hyperslab: {shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all",
-            file=sys.stderr,
-        )
+        note(f"{shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all")
 
 
 def _listed(names: list[str]) -> str:
