@@ -19,6 +19,7 @@ from .terminal import say, width
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.console import JustifyMethod
 else:
     pa = LateModule("pyarrow")
 
@@ -40,8 +41,8 @@ def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
     widths = [max(map(cell_len, (name, type, *column))) for name, type, column in zip(names, types, columns, strict=True)]
     shown = len(names)
     if available is not None:
-        is_text = [not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)) for field in table.schema]
-        widths = [min(wide, max(MAX_TEXT_WIDTH, cell_len(name))) if text else wide for wide, text, name in zip(widths, is_text, names, strict=True)]
+        fields = zip(widths, table.schema, names, strict=True)
+        widths = [wide if _is_number(field.type) else min(wide, max(MAX_TEXT_WIDTH, cell_len(name))) for wide, field, name in fields]
         ends = np.cumsum(np.array(widths, dtype=int) + _GAP)
         shown = max(1, int(np.count_nonzero(ends - _GAP <= available)))
         if shown < len(names) and type_name(table.schema.types[shown]) in ("text", "category"):
@@ -50,14 +51,18 @@ def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
                 widths[shown] = room
                 shown += 1
     grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
-    for name, type, wide in list(zip(names, types, widths, strict=True))[:shown]:
-        grid.add_column(
-            f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available)
-        )
+    for field, name, type, wide in list(zip(table.schema, names, types, widths, strict=True))[:shown]:
+        heading = f"{escape(name)}\n[dim]{escape(type)}[/dim]"
+        side: JustifyMethod = "right" if _is_number(field.type) else "left"
+        grid.add_column(heading, justify=side, overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available))
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
     say(grid)
     _note_left_out(names, shown)
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
 
 
 class Column(NamedTuple):
