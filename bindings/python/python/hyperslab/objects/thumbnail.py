@@ -64,8 +64,9 @@ def thumbnail(dataset: Dataset) -> str:
         return ""
     if len(drawn) == 1:
         return _figure(_line(values), dataset, values, key)
+    is_map = {_role(dataset, dimension) for dimension in drawn} == {"latitude", "longitude"}
     values = values[:: -1 if _is_turned(dataset, drawn, 0) else 1, :: -1 if _is_turned(dataset, drawn, 1) else 1]
-    return _figure(_image(_png(_shades(values), palette=True), *values.shape), dataset, values, key)
+    return _figure(_image(_png(_shades(values), palette=True), *values.shape, square=is_map), dataset, values, key)
 
 
 def _is_local(dataset: Dataset) -> bool:
@@ -172,7 +173,7 @@ def _colored(dataset: Dataset) -> str:
     if _touched_bytes(dataset, key) > MAX_BYTES:
         return ""
     pixels = np.asarray(dataset[key])
-    return f"<div>{_image(_png(pixels, palette=False), *pixels.shape[:2])}</div>"
+    return f"<div>{_image(_png(pixels, palette=False), *pixels.shape[:2], square=True)}</div>"
 
 
 def _points(dataset: Dataset) -> str:
@@ -234,10 +235,12 @@ def _png(pixels: Array, *, palette: bool) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)) for name, body in parts)
 
 
-def _image(png: bytes, rows: int, columns: int) -> str:
-    """An image whose cells are squares of whole pixels."""
-    scale = max(1, min(MAX_ROWS // rows, MAX_COLUMNS // columns))
-    size = f"width='{columns * scale}' height='{rows * scale}' style='image-rendering:pixelated;max-width:none'"
+def _image(png: bytes, rows: int, columns: int, *, square: bool) -> str:
+    """An image whose cells are whole pixels; of maps and pictures they are as tall as wide."""
+    tall, wide = max(1, MAX_ROWS // rows), max(1, MAX_COLUMNS // columns)
+    if square:
+        tall = wide = min(tall, wide)
+    size = f"width='{columns * wide}' height='{rows * tall}' style='image-rendering:pixelated;max-width:none'"
     return f"<img alt='thumbnail' {size} src='data:image/png;base64,{base64.b64encode(png).decode()}'>"
 
 
