@@ -140,6 +140,8 @@ def test_sql_plot_and_export(terminal: Terminal, folder: pathlib.Path) -> None:
 def test_errors_end_between_words(terminal: Terminal) -> None:
     lines = fitting(terminal, "hyperslab head packed.nc temperature_of_air", 1)
     assert lines[0].startswith('hyperslab: there is no "temperature_of_air"') and "nearest:" in " ".join(lines)
+    lines = fitting(terminal, """hyperslab sql cells.h5ad 'from obs where kind = "B"'""", 1)
+    assert 'Referenced column "B" not found' in " ".join(lines) and " ".join(lines).endswith("If it is text, write 'B'")
 
 
 @pytest.mark.parametrize("command", ["", "info ", "head ", "sql ", "plot ", "export "])
