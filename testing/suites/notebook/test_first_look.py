@@ -143,7 +143,7 @@ def test_tab_completes_names_paths_and_attributes(notebook: Notebook) -> None:
     notebook.run("obs, attrs, root_attrs = cells['obs'], f['t'].attrs, cells.attrs")
     assert notebook.complete('obs["ki') == ["kind", "kind/categories", "kind/codes"]
     assert notebook.complete('attrs["un') == ["units"] and notebook.complete('root_attrs["encoding-t') == ["encoding-type"]
-    assert "table" in notebook.complete("f.tab") and "where=" in notebook.complete("f.table('t', whe")
+    assert "table" in notebook.complete("f.tab") and "where=" in notebook.complete("f.table('t', w")
 
 
 def test_a_plot_is_a_picture_below_the_cell(notebook: Notebook) -> None:
