@@ -82,7 +82,7 @@ def of_dataset(dataset: Dataset, type: str, file: str) -> str:
 def _picture(dataset: Dataset) -> str:
     try:
         return thumbnail(cast(Any, dataset))
-    except (Error, ValueError, TypeError, OverflowError, MemoryError) as error:
+    except (Error, ValueError, TypeError, LookupError, OverflowError, MemoryError) as error:
         return leaf(dim(f"no picture: {error}"))
 
 
