@@ -223,9 +223,10 @@ def test_no_color_means_no_styles(words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("columns", [60, 40, 12])
 def test_numbers_are_not_broken_on_narrow_terminals(columns: int) -> None:
     lines = plain(on_a_terminal(columns, "head", CELLS, "/obs", "-n", "3")).splitlines()
-    rows = [line for line in lines if not line.startswith("hyperslab:")]
-    assert len(rows) == 2 + 3 and max(map(len, rows)) <= columns
-    assert "of 9 columns fit the terminal" in lines[len(rows)]
+    rows, notes = lines[: 2 + 3], lines[2 + 3 :]
+    assert max(map(len, rows)) <= columns and notes[0].startswith("hyperslab:")
+    # Notes end between words.
+    assert "of 9 columns fit the terminal" in " ".join(notes) and max(map(len, notes)) <= max(columns, len("percent_mito,"))
     if columns == 60:
         wanted = hs.open(CELLS).table("/obs").head(3)
         for row, index, number in zip(rows[2:], wanted["index"].to_pylist(), wanted["percent_mito"].to_pylist(), strict=True):

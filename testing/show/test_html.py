@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import html
 import html.parser
 import pathlib
 import re
 import time
+import warnings
 from typing import Any
 
 import h5py
 import hyperslab as hs
+import netCDF4
 import numpy as np
 import pyarrow as pa
 import pytest
+import xarray as xr
 from hyperslab.base import progress
 
 DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data"
 PROFILES = str(DATA / "atlantic_profiles.nc")
 CELLS = str(DATA / "10x_pbmc68k_reduced.h5ad")
-VOID = {"br", "rect"}
+VOID = {"br", "rect", "img", "path"}
 
 
 class _Reader(html.parser.HTMLParser):
@@ -89,7 +93,71 @@ def test_a_dataset_says_what_one_wants_to_see_first() -> None:
     assert "2.14 MB, 895 kB in the file (deflate, 2.4:1)" in text
     obs = hs.open(CELLS)["obs"]
     assert "index bulk_labels n_genes" in shown(obs) and obs[0]["index"].decode() in shown(obs)
-    assert "shape scalar" in shown(hs.open(PROFILES)["time"]) and "value 67539" in shown(hs.open(PROFILES)["time"])
+    assert "shape scalar" in shown(hs.open(PROFILES)["time"]) and "value 1984-12-01" in shown(hs.open(PROFILES)["time"])
+
+
+def first_values(path: pathlib.Path, name: str) -> list[list[str]]:
+    """The cells of the first values of a dataset, without headings."""
+    rows = re.findall("<tr>(.*?)</tr>", hs.open(path)[name]._repr_html_().split("<table class='hs-values'>")[1].split("</table>")[0])
+    return [[html.unescape(cell) for cell in re.findall("<td[^>]*>(.*?)</td>", row)] for row in rows[1:]]
+
+
+def test_first_values_are_what_the_attributes_say(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "decoded.nc"
+    with netCDF4.Dataset(path, "w") as f:
+        f.createDimension("x", 3)
+        f.createDimension("length", 4)
+        packed = f.createVariable("t", "i2", ("x",), fill_value=-9)
+        packed.scale_factor, packed.add_offset, packed.units = 0.002, 250.0, "K"
+        packed[:] = np.ma.masked_array([250.3, 251, 252], [False, False, True])
+        for name, calendar in (("time", "standard"), ("noleap", "noleap")):
+            times = f.createVariable(name, "f8", ("x",), fill_value=-1.0)
+            times.units, times.calendar = "days since 2000-02-28 12:00", calendar
+            times[:] = np.ma.masked_array([0.5, 1.5, 0], [False, False, True])
+        lengths = f.createVariable("lengths", "i4", ("x",))
+        lengths.units, lengths[:] = "hours", [1, 24, 36]
+        flags = f.createVariable("quality", "i1", ("x",), fill_value=-1)
+        flags.flag_values, flags.flag_meanings = np.array([0, 1], "i1"), "good bad"
+        flags[:] = np.ma.masked_array([0, 1, 0], [False, False, True])
+        kind = f.createVariable("kind", f.createEnumType("i1", "kinds", {"sea": 0, "land": 1}), ("x",))
+        kind[:] = [1, 0, 1]
+        f.createVariable("names", "S1", ("x", "length"))[:] = netCDF4.stringtochar(np.array(["6901", "ab", ""], "S4"))
+        plain = f.createVariable("plain", "f4", ("x",))
+        plain[:] = [1.5, np.nan, 1e20]
+    with xr.open_dataset(path, decode_timedelta=True) as judge:
+        numbers = {name: ["—" if np.isnan(value) else f"{value:.6g}" for value in judge[name].values] for name in ("t", "plain")}
+        dates = ["—" if np.isnat(value) else str(value.astype("M8[s]")).replace("T00:00:00", "") for value in judge["time"].values]
+        # xarray gives the epoch for a missing date of cftime.
+        others = [*(str(value).removesuffix(" 00:00:00") for value in judge["noleap"].values[:2]), "—"]
+        texts = [value.decode() for value in judge["names"].values]
+        hours = judge["lengths"].values / np.timedelta64(1, "h")
+    assert first_values(path, "t") == [numbers["t"]] == [["250.3", "251", "—"]]
+    assert first_values(path, "plain") == [numbers["plain"]]
+    assert first_values(path, "time") == [dates] == [["2000-02-29", "2000-03-01", "—"]]
+    assert first_values(path, "noleap") == [others] == [["2000-03-01", "2000-03-02", "—"]]
+    assert first_values(path, "names") == [texts] == [["6901", "ab", ""]]
+    assert hours.tolist() == [1, 24, 36] and first_values(path, "lengths") == [["1:00:00", "1 day", "1 day, 12:00:00"]]
+    assert first_values(path, "quality") == [["0 good", "1 bad", "—"]]
+    assert first_values(path, "kind") == [["land", "sea", "land"]]
+    f = hs.open(path)
+    assert "type int16 packed → K units K" in shown(f["t"]) and "251" in f["t"]._repr_html_()
+    assert "type float64 → time of the calendar noleap units days since" in shown(f["noleap"])
+    assert "x 3 × length 4 type |S1 → text" in shown(f["names"])
+
+
+def test_values_that_cannot_be_decoded_are_as_stored(tmp_path: pathlib.Path) -> None:
+    with netCDF4.Dataset(tmp_path / "odd.nc", "w") as f:
+        f.createDimension("x", 2)
+        for name in ("bad_factor", "bad_date"):
+            f.createVariable(name, "i2", ("x",))[:] = [7, 8]
+        f["bad_factor"].scale_factor = "half"
+        f["bad_date"].units = "days since yesterday"
+    f = hs.open(tmp_path / "odd.nc")
+    assert first_values(tmp_path / "odd.nc", "bad_factor") == [["7", "8"]] == first_values(tmp_path / "odd.nc", "bad_date")
+    assert "stored values: its attribute scale_factor is half, not a number" in shown(f["bad_factor"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "/bad_date stays as numbers" in shown(f["bad_date"])
 
 
 def test_a_table_shows_its_rows_but_reads_nothing_for_a_condition() -> None:

@@ -39,7 +39,8 @@ _STYLE = """<style>
 .hyperslab .hs-leaf{padding-left:1.07em;overflow-wrap:anywhere}
 .hyperslab .hs-inner{margin-left:1.1em}
 .hyperslab code,.hyperslab pre{font-size:12px;background:rgba(128,128,128,.13);color:inherit;padding:.05em .35em;border-radius:3px;white-space:pre-wrap;overflow-wrap:anywhere}
-.hyperslab svg{display:block;max-width:100%}
+.hyperslab svg,.hyperslab img{display:block;max-width:100%}
+.hyperslab .hs-beside{display:flex;flex-wrap:wrap;gap:.4em 2.5em;align-items:flex-start}
 </style>"""
 
 
@@ -74,6 +75,11 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
 def fold(title: str, inner: str, *, opened: bool = False) -> str:
     """HTML that folds below its title, which is HTML."""
     return f"<details{' open' if opened else ''}><summary>{title}</summary><div class='hs-inner'>{inner}</div></details>"
+
+
+def beside(left: str, right: str) -> str:
+    """Two blocks next to each other, or below each other if there is no room."""
+    return f"<div class='hs-beside'><div>{left}</div>{right}</div>" if right else left
 
 
 def leaf(inner: str) -> str:

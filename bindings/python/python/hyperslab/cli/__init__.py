@@ -13,6 +13,7 @@ from ..base.errors import Error, MissingExtraError
 from ..base.extras import require
 from ..base.profile import profile
 from ..base.progress import Progress
+from .notes import note
 from .stopping import stoppable
 
 
@@ -55,9 +56,9 @@ def _warn(message: Warning | str, category: type[Warning], filename: str, lineno
 
 def say_warning(message: str) -> None:
     """Prints a warning to standard error, in one line."""
-    print(f"hyperslab: warning: {' '.join(message.split())}", file=sys.stderr)
+    note(f"warning: {' '.join(message.split())}")
 
 
 def _end(error: Exception) -> NoReturn:
-    print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
+    note(" ".join(str(error).split()))
     sys.exit(1)

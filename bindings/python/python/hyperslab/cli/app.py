@@ -32,7 +32,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog="\b\nhyperslab COMMAND --help describes a command, with examples.\nhyperslab man | man -l - shows all of it as one page.",
+    epilog="\b\nhyperslab COMMAND --help explains a command with examples.\nhyperslab man | man -l - shows all of it as one page.",
     help="HDF5 and netCDF as tables. FILE is a path, an address such as s3://bucket/key or, in quotes, a glob.",
 )
 
@@ -82,14 +82,19 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
-    limit: Annotated[list[str] | None, typer.Option("--limit", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")] = None,
-    paths: Annotated[str, typer.Option(help="Other files that a file may name: below (its own folder and below), none or anywhere.")] = "below",
-    missing_sources: Annotated[str, typer.Option(help="If a source of a virtual dataset is missing: error or fill.")] = "error",
-    threads: Annotated[int | None, typer.Option(min=1, help="Number of threads; one per core by default.")] = None,
-    index_folder: Annotated[str | None, typer.Option(help="Folder of indexes that are not next to the files.")] = None,
-    indexes: Annotated[str | None, typer.Option(help="Indexes to use: own (those that you built, the default), any, or none.")] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option("--limit", metavar="NAME=NUMBER", help="A limit on what a file may cost, such as chunk_bytes=1000000. May be repeated.")
+    ] = None,
+    paths: Annotated[
+        str, typer.Option(metavar="WHICH", help="Other files that a file may name: below (its own folder and below), none or anywhere.")
+    ] = "below",
+    missing_sources: Annotated[str, typer.Option(metavar="WHAT", help="If a source of a virtual dataset is missing: error or fill.")] = "error",
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Number of threads; one per core by default.")] = None,
+    index_folder: Annotated[str | None, typer.Option(metavar="FOLDER", help="Folder of indexes that are not next to the files.")] = None,
+    indexes: Annotated[str | None, typer.Option(metavar="WHICH", help="Indexes to use: own (those that you built, the default), any, or none.")] = None,
     storage_option: Annotated[
-        list[str] | None, typer.Option("--storage-option", help="An option of an address' store, such as skip_signature=true. May be repeated.")
+        list[str] | None,
+        typer.Option("--storage-option", metavar="NAME=VALUE", help="An option of an address' store, such as skip_signature=true. May be repeated."),
     ] = None,
     no_index: Annotated[bool, typer.Option("--no-index", help="Use no index: the same as --indexes none.")] = False,
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ import hyperslab as hs
 from ..base.visible import visible
 from .app import OPEN, AsJson, OutName, command
 from .grids import Column, print_facts_grid
+from .notes import note
 from .progress import reporting
 from .stopping import careful
 
@@ -50,7 +50,7 @@ def check(
                     **_options("threads", "limits", "paths"),
                 )
         except hs.Error as error:
-            print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
+            note(" ".join(str(error).split()))
             status = 2
             continue
         if as_json:
@@ -131,7 +131,7 @@ def recover(
                 **_options("threads", "limits"),
             )
     except hs.Error as error:
-        print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
+        note(" ".join(str(error).split()))
         raise typer.Exit(2) from None
     if as_json:
         print(json.dumps(found.to_dict(), ensure_ascii=False))

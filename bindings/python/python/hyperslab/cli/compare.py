@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import Annotated
 
 import typer
@@ -12,6 +11,7 @@ import hyperslab as hs
 
 from ..exporting.part_files import complete
 from .app import OPEN, AsJson, command
+from .notes import note
 from .progress import counting
 from .stopping import careful
 
@@ -58,7 +58,7 @@ def diff(
             )
     except hs.Error as error:
         # 1 says that the files differ.
-        print(f"hyperslab: {' '.join(str(error).split())}", file=sys.stderr)
+        note(" ".join(str(error).split()))
         raise typer.Exit(2) from None
     if out is not None:
         page = f"<!doctype html><meta charset='utf-8'><title>Differences</title>{found.to_html()}\n"

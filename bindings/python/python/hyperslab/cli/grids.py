@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,15 +14,19 @@ from ..base.visible import visible
 from ..values.cells import cell
 from ..values.python_values import python_values
 from ..values.type_names import type_name
+from .notes import note
 from .terminal import say, width
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.console import JustifyMethod
 else:
     pa = LateModule("pyarrow")
 
 #: Columns of text are at most this wide on a terminal; longer text is cut.
 MAX_TEXT_WIDTH = 40
+#: The last column of text gets what is left of a line, if it is this much.
+MIN_TEXT_WIDTH = 12
 #: Text between columns.
 _GAP = 2
 
@@ -38,19 +41,28 @@ def print_grid(table: pa.Table, as_arrow: bool = False) -> None:
     widths = [max(map(cell_len, (name, type, *column))) for name, type, column in zip(names, types, columns, strict=True)]
     shown = len(names)
     if available is not None:
-        is_text = [not (pa.types.is_integer(field.type) or pa.types.is_floating(field.type)) for field in table.schema]
-        widths = [min(wide, max(MAX_TEXT_WIDTH, cell_len(name))) if text else wide for wide, text, name in zip(widths, is_text, names, strict=True)]
+        fields = zip(widths, table.schema, names, strict=True)
+        widths = [wide if _is_number(field.type) else min(wide, max(MAX_TEXT_WIDTH, cell_len(name))) for wide, field, name in fields]
         ends = np.cumsum(np.array(widths, dtype=int) + _GAP)
         shown = max(1, int(np.count_nonzero(ends - _GAP <= available)))
+        if shown < len(names) and type_name(table.schema.types[shown]) in ("text", "category"):
+            room = available - int(ends[shown - 1])
+            if room >= max(MIN_TEXT_WIDTH, cell_len(names[shown]), cell_len(types[shown])):
+                widths[shown] = room
+                shown += 1
     grid = Grid(box=None, header_style="bold", padding=(0, _GAP, 0, 0), pad_edge=False)
-    for name, type, wide in list(zip(names, types, widths, strict=True))[:shown]:
-        grid.add_column(
-            f"{escape(name)}\n[dim]{escape(type)}[/dim]", overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available)
-        )
+    for field, name, type, wide in list(zip(table.schema, names, types, widths, strict=True))[:shown]:
+        heading = f"{escape(name)}\n[dim]{escape(type)}[/dim]"
+        side: JustifyMethod = "right" if _is_number(field.type) else "left"
+        grid.add_column(heading, justify=side, overflow="ellipsis", no_wrap=True, width=wide if available is None else min(wide, available))
     for row in rows:
         grid.add_row(*map(escape, row[:shown]))
     say(grid)
     _note_left_out(names, shown)
+
+
+def _is_number(type: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type) or pa.types.is_floating(type))
 
 
 class Column(NamedTuple):
@@ -81,10 +93,7 @@ def print_facts_grid(columns: list[Column]) -> None:
 
 def _note_left_out(names: list[str], shown: int) -> None:
     if shown < len(names):
-        print(
-            f"hyperslab: {shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all",
-            file=sys.stderr,
-        )
+        note(f"{shown} of {len(names)} columns fit the terminal; not shown: {_listed(names[shown:])}. --json prints all")
 
 
 def _listed(names: list[str]) -> str:

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.cells import cell_len, set_cell_size
 from rich.markup import escape
 from rich.table import Table as Grid
 
@@ -21,7 +22,7 @@ from ..objects.native_objects import native_of
 from ..sources.addresses import is_address
 from .app import AsJson, FileName, ObjectPath, command, only_file, open_file
 from .progress import waiting
-from .terminal import has_style, say
+from .terminal import has_style, say, width
 
 if TYPE_CHECKING:
     from ..base.type_aliases import Json, JsonObject
@@ -63,8 +64,19 @@ def ls(
     itself = tree.line(_itself(found))
     print(f"{bold}{visible(files[0].filename)}{end} {visible('' if path == '/' else found.name)}  {visible(itself)}".rstrip())
     # Line by line as they are made: the first screen of a file of many objects comes at once.
+    available = width()
     for prefix, name, rest, entry in tree.branches(found, attributes, depth):
-        print(f"{prefix}{dim}{visible(rest)}{end}" if entry is None else f"{prefix}{bold}{visible(name)}{end}{visible(rest)}")
+        if entry is None:
+            print(f"{prefix}{dim}{visible(rest)}{end}")
+        else:
+            print(f"{prefix}{bold}{visible(name)}{end}{_fitted(visible(rest), available, prefix + visible(name))}")
+
+
+def _fitted(rest: str, available: int | None, before: str) -> str:
+    """The rest of a line, cut where the terminal ends; `info` has all of it."""
+    if available is None or cell_len(before) + cell_len(rest) <= available:
+        return rest
+    return set_cell_size(rest, max(0, available - cell_len(before) - 1)).rstrip() + "…"
 
 
 def _itself(node: tree.Shown) -> tree.Entry:

@@ -26,6 +26,7 @@ from ..sources.addresses import is_address, shown_address
 from ..values.python_values import python_rows
 from .app import OPEN
 from .grids import print_grid
+from .notes import note
 from .progress import counting, waiting
 from .terminal import say
 
@@ -57,7 +58,7 @@ def print_rows(batches: Iterable[pa.RecordBatch], schema: pa.Schema, as_json: bo
             print_grid(part, as_arrow)
         shown += part.num_rows
         if part.num_rows < block.num_rows:
-            print(f"hyperslab: these are the first {limit} rows; --rows 0 prints all of them, -o FILE writes them", file=sys.stderr)
+            note(f"these are the first {limit} rows; --rows 0 prints all of them, -o FILE writes them")
             return
 
 

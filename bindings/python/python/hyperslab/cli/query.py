@@ -18,6 +18,7 @@ from ..objects import plot as plots
 from ..objects import plot_choice, plot_signal
 from ..tables.table import listed
 from .app import OPEN, AsJson, Columns, FileName, Layout, Nonconforming, ObjectPath, Raw, Where, command, member_names, only_file, open_file, split
+from .notes import note
 from .output import PICTURES, draw, print_bins, print_facts, print_rows, write_file
 from .progress import waiting
 
@@ -48,7 +49,7 @@ _COUNT_HELP = "Count the rows that match first, which reads the columns of the c
 def head(
     file: FileName,
     path: ObjectPath = "/",
-    rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows.")] = 10,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=0, metavar="N", help="Number of rows.")] = 10,
     columns: Columns = None,
     where: Where = None,
     layout: Layout = None,
@@ -73,11 +74,11 @@ def _note_more(table: Shown, shown: int, where: str | None, counts: bool) -> Non
     """Says on standard error how many rows there are: without a condition metadata has it."""
     rows = f"the first {shown:,}" if shown != 1 else "the first"
     if where is not None and not counts:
-        print(f"hyperslab: {rows} of the rows that match; --count says how many there are", file=sys.stderr)
+        note(f"{rows} of the rows that match; --count says how many there are")
         return
     with waiting("counting"):
         total = table.count()
-    print(f"hyperslab: {rows} of {total:,} rows{'' if where is None else ' that match'}", file=sys.stderr)
+    note(f"{rows} of {total:,} rows{'' if where is None else ' that match'}")
 
 
 @command(
@@ -90,7 +91,7 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="The query; `show tables` lists the views.")],
     out: Out = None,
     format: OutFormat = None,
-    rows: Annotated[int, typer.Option("-n", "--rows", min=0, help="Number of rows printed for people; 0 prints all of them.")] = 1000,
+    rows: Annotated[int, typer.Option("-n", "--rows", min=0, metavar="N", help="Number of rows printed for people; 0 prints all of them.")] = 1000,
     as_arrow: AsArrow = False,
     as_json: AsJson = False,
 ) -> None:
@@ -148,9 +149,9 @@ def _table(file: str, path: str, where: str | None, columns: str | None, layout:
 def _note_omitted(table: Shown, columns: str | None) -> None:
     """Prints to standard error what else the name means, and omitted members, unless the columns were chosen."""
     if (other := table.other_meaning) is not None:
-        print(f"hyperslab: this is a table of the data model {table.model}; --raw shows the object {other} as stored", file=sys.stderr)
+        note(f"this is a table of the data model {table.model}; --raw shows the object {other} as stored")
     if table.omitted and columns is None:
-        print(f"hyperslab: not columns: {listed(table.omitted)}", file=sys.stderr)
+        note(f"not columns: {listed(table.omitted)}")
 
 
 @command(
@@ -171,10 +172,10 @@ def plot(
         str | None, typer.Option(metavar="NAMES", help="The one or two dimensions that are drawn, by name or number; by default the last two.")
     ] = None,
     histogram: Annotated[bool, typer.Option("--histogram", help="Count the values in bins instead.")] = False,
-    bins: Annotated[int, typer.Option(min=1, help="Number of bins.")] = 100,
-    cmap: Annotated[str | None, typer.Option(help="A colormap of matplotlib.")] = None,
-    vmin: Annotated[float | None, typer.Option(help="The smallest value shown.")] = None,
-    vmax: Annotated[float | None, typer.Option(help="The largest value shown.")] = None,
+    bins: Annotated[int, typer.Option(min=1, metavar="N", help="Number of bins.")] = 100,
+    cmap: Annotated[str | None, typer.Option(metavar="NAME", help="A colormap of matplotlib.")] = None,
+    vmin: Annotated[float | None, typer.Option(metavar="NUMBER", help="The smallest value shown.")] = None,
+    vmax: Annotated[float | None, typer.Option(metavar="NUMBER", help="The largest value shown.")] = None,
     robust: Annotated[bool, typer.Option("--robust", help="Show the values between the 2nd and the 98th percentile.")] = False,
     log: Annotated[bool, typer.Option("--log", help="Scale values logarithmically.")] = False,
     coastlines: Annotated[bool, typer.Option("--coastlines", help="Draw coastlines on a map; cartopy downloads them the first time.")] = False,

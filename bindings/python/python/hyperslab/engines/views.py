@@ -267,6 +267,7 @@ def explained(error: duckdb.Error, names: Names, refused: dict[str, str], omitte
             return f"there is no column {missing[1]!r}: {reasons[0]}"
         if missing[1].lower() in alike:
             return f"{missing[1]!r} may be {_quoted(alike[missing[1].lower()])}"
+        text += f". If it is text, write '{missing[1]}'"
     text = re.sub(r' ?Did you mean "[^"]*"\?', "", text)
     return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "…"
 

@@ -194,6 +194,8 @@ class Attributes(MutableMapping[str, AttributeValue]):
             names = self._names
         except InvalidInputError:
             return "<closed Attributes>"
+        if not names:
+            return "<no attributes>"
         more = len(names) - MAX_SHOWN
         listed = [f"{name}={self._shown(name)}" for name in names[:MAX_SHOWN]]
         return f"<Attributes: {', '.join(listed)}{f' and {more} more' if more > 0 else ''}>"

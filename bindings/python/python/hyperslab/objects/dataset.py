@@ -15,7 +15,7 @@ from ..values import conversion as value_conversion
 from ..values import references, tagged_dtypes
 from ..values.empty import Empty
 from ..values.references import RegionReference
-from . import chunk_iteration, dask_collections, dataset_text, html, mapped, plot, reading, value_views
+from . import chunk_iteration, dask_collections, dataset_html, dataset_text, html, mapped, plot, reading, value_views
 from .dataset_changes import DatasetChanges
 from .decoded_view import DecodedView
 from .foreign_names import DATASET_HINTS, with_hints, without_operators
@@ -501,4 +501,4 @@ class Dataset(DatasetChanges):
     def _repr_html_(self) -> str:
         if not self:
             return html.closed(self._closed())
-        return html.of_dataset(self, dtypes.describe(self._about["datatype"]), self._file.path)
+        return dataset_html.of_dataset(self, dtypes.describe(self._about["datatype"]), self._file.path)

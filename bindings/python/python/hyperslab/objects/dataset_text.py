@@ -36,12 +36,9 @@ class Dataset(Protocol):
 
 def line(dataset: Dataset) -> str:
     """A dataset as its repr: `<Dataset /t (time 60, lat 73, lon 144) int16 packed → K>`."""
-    datatype = dataset._about["datatype"]
-    try:
-        what = _meaning(dataset)
-    except Error as error:
-        what = f" (not decoded: {error.message})"
-    return f"<Dataset {dataset.name} ({_extents(dataset)}) {dtypes.describe(datatype)}{visible(what)}>"
+    what = meaning(dataset)
+    unit = f" [{_unit(dataset)}]" if not what and _unit(dataset) else ""
+    return f"<Dataset {dataset.name} ({_extents(dataset)}) {dtypes.describe(dataset._about['datatype'])}{visible(what + unit)}>"
 
 
 def _extents(dataset: Dataset) -> str:
@@ -56,14 +53,16 @@ def _extents(dataset: Dataset) -> str:
     return extents or "scalar"
 
 
-def _meaning(dataset: Dataset) -> str:
-    """What the values mean, if the type does not say it: packed numbers, times, texts of characters; and the unit."""
-    unit = shown(dataset.attrs["units"])[:_MAX_UNIT_CHARS] if "units" in dataset.attrs else ""
-    decoding = decoding_of(cast(Viewed, dataset))
+def meaning(dataset: Dataset) -> str:
+    """What the values mean, if type and unit do not say it: packed numbers, times, flags, texts of characters. Empty, or with a blank in front."""
+    try:
+        decoding = decoding_of(cast(Viewed, dataset))
+        unit = _unit(dataset)
+    except Error as error:
+        return f" (not decoded: {error.message})"
     if decoding is None:
         node = cast(Node, dataset)
-        is_text = node._backend.is_complete and node._file.is_character_array(node._number)
-        return " → text" if is_text else f" [{unit}]" if unit else ""
+        return " → text" if node._backend.is_complete and node._file.is_character_array(node._number) else ""
     if decoding.time is not None:
         calendar = decoding.time.calendar
         return " → time" if calendar in ("standard", "proleptic_gregorian") else f" → time of the calendar {calendar}"
@@ -71,6 +70,8 @@ def _meaning(dataset: Dataset) -> str:
         return f" → {decoding.kind}"
     if decoding.flags:
         return " of flags"
-    if decoding.is_packed:
-        return f" packed → {unit or decoding.dtype}"
-    return f" [{unit}]" if unit else ""
+    return f" packed → {unit or decoding.dtype}" if decoding.is_packed else ""
+
+
+def _unit(dataset: Dataset) -> str:
+    return shown(dataset.attrs["units"])[:_MAX_UNIT_CHARS] if "units" in dataset.attrs else ""

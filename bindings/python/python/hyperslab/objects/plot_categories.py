@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -54,6 +55,14 @@ def categories_of(dataset: Dataset, shown: Array) -> Categories | None:
     if not 0 < len(values) <= MAX_CATEGORIES or np.abs(values).max() > _MAX_EXACT:
         return None
     return Categories(values, [_shortened(named.get(int(value)) or _combination(flags, int(value))) for value in values])
+
+
+def names_of(dataset: Dataset) -> Callable[[int], str] | None:
+    """What the values of an enumeration are called, and which flags a number has after it; `None` of other values."""
+    names, flags = _names(dataset), _flags(dataset)
+    if names:
+        return lambda value: _shortened(names.get(value) or _combination([], value))
+    return (lambda value: _shortened(f"{value} {_combination(flags, value)}")) if flags else None
 
 
 def _names(dataset: Dataset) -> dict[int, str]:

@@ -14,11 +14,13 @@ from ..base.arguments import check_count
 from ..base.errors import Error, InvalidInputError, OmittedColumnsWarning, UnsupportedError
 from ..base.extras import LateModule, importing, late, require
 from ..base.type_aliases import Path
+from ..base.visible import visible
 from ..objects.dask_collections import data_frame
 from ..sources.reopening import storage_options_of
 from ..sources.sessions import session
 from ..sources.storage import StorageLayout, native_layout
 from ..values.batch_reader import BatchReader
+from ..values.type_names import type_name
 from . import html
 from .histogram import Histogram
 from .scan_request import ScanRequest
@@ -466,7 +468,8 @@ class Table:
         omitted = f"\nnot columns: {listed(self.omitted)}" if self.omitted else ""
         meaning = f" (model {self.model})" if self.model is not None else ""
         other = f"\nmodel='none' reads {self.other_meaning} as an object" if self.other_meaning is not None else ""
-        return f"<Table of {self._request.path}{meaning} in {of}{condition}>\n{self.schema.to_string(show_schema_metadata=False, show_field_metadata=False)}{omitted}{other}"
+        columns = "\n".join(f"{visible(field.name)}: {type_name(field.type)}" for field in self.schema)
+        return f"<Table of {self._request.path}{meaning} in {of}{condition}>\n{columns}{omitted}{other}"
 
     def _repr_html_(self) -> str:
         where = self._request.text if self._request.expression is None else self._request.expression

@@ -1,0 +1,3 @@
+# The slow server of testing/lib.
+prepared
+path=$path:$PWD/testing/lib
