@@ -80,3 +80,16 @@ def test_wrong_arguments(out: str, format: str | None, message: str, tmp_path: p
 def test_the_text_of_a_table_names_its_file_and_condition() -> None:
     table = hs.open(PROFILES).table("/theta", "theta > 299")
     assert repr(table).startswith(f"<Table of /theta in {PROFILES}, where theta > 299>\n")
+
+
+def test_a_structured_array_is_written_as_a_table(tmp_path: pathlib.Path) -> None:
+    rows = np.array(
+        [(1, 2.5, b"ab", [1, 2], (7, 8.5)), (-3, np.nan, b"", [3, 4], (9, 0.5))],
+        [("i", ">i4"), ("x", "f4"), ("s", "S3"), ("v", "u2", (2,)), ("n", [("a", "i8"), ("b", "f8")])],
+    )
+    hs.write_table(rows, tmp_path / "x.h5", group="rows")
+    with h5py.File(tmp_path / "x.h5") as f:
+        assert f["rows/i"][:].tolist() == [1, -3] and f["rows/v"][:].tolist() == [[1, 2], [3, 4]] and f["rows/s"].asstr()[:].tolist() == ["ab", ""]
+        np.testing.assert_array_equal(f["rows/x"][:], rows["x"])
+    with pytest.raises(hs.InvalidInputError, match="complex128"):
+        hs.write_table(np.zeros(2, [("c", "c16")]), tmp_path / "y.h5")

@@ -186,11 +186,14 @@ pub fn check_open(storage: &(impl Storage + ?Sized)) -> Result<()> {
     if storage.is_closed() { Err(Error::invalid_input("the file is closed: open it again").in_file(storage.name())) } else { Ok(()) }
 }
 
+/// What a user of a damaged file of HDF5 can do.
+pub const IF_DAMAGED: &str = "`hyperslab check` lists what is damaged, `hyperslab recover` saves the rest";
+
 pub(crate) fn check_range(storage: &(impl Storage + ?Sized), offset: u64, length: usize) -> Result<()> {
     let end = offset.checked_add(length as u64);
     if !end.is_some_and(|end| storage.reaches(end)) {
         return Err(Error::corrupt(format!(
-            "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; `hyperslab check` lists what is damaged, `hyperslab recover` saves the rest",
+            "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; {IF_DAMAGED}",
             storage.len()
         ))
         .in_file(storage.name())

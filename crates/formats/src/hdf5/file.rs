@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyperslab_array::{Arrangement, ChunkBuffer, Error, HeapObjects, HeapReference, ReferenceKind, Region, Result, Selection, StoredReference};
-use hyperslab_storage::Storage;
+use hyperslab_storage::{IF_DAMAGED, Storage};
 
 use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
@@ -91,7 +91,7 @@ impl Hdf5File {
                 let base = self.source.absolute(address)?;
                 if !base.checked_add(needed).is_some_and(|end| self.source.storage.reaches(end)) {
                     return Err(Error::corrupt(format!(
-                        "{needed} bytes of data begin here but the file ends at byte {}: it is truncated",
+                        "{needed} bytes of data begin here but the file ends at byte {}: it is truncated; {IF_DAMAGED}",
                         self.source.storage.len()
                     ))
                     .at_offset(base));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyperslab_array::{Error, HeapObjects, Result};
-use hyperslab_storage::Storage;
+use hyperslab_storage::{IF_DAMAGED, Storage};
 
 use super::Cursor;
 use super::shared_heaps::SharedMessages;
@@ -47,7 +47,7 @@ impl Source {
         // A wrong length must not cost memory: compare it with the file before allocating.
         if !absolute.checked_add(length).is_some_and(|end| self.storage.reaches(end)) {
             return Err(Error::corrupt(format!(
-                "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; `hyperslab check` lists what is damaged, `hyperslab recover` saves the rest",
+                "{length} bytes are needed here but the file ends at byte {}: it is truncated or the address is wrong; {IF_DAMAGED}",
                 self.storage.len()
             ))
             .at_offset(absolute));

@@ -271,7 +271,7 @@ class Batches:
     def __repr__(self) -> str:
         names = ", ".join(self._source.shape)
         rank = f", rank {self._share.rank} of {self._share.world_size}" if self._share.world_size > 1 else ""
-        return f"<Batches of {names}: {len(self):,} of {self._share.batch_size:,} rows, {self._options['order']} order{rank}, epoch {self.epoch}>"
+        return f"<Batches of {names}: {len(self):,} batches of {self._share.batch_size:,} rows, {self._options['order']} order{rank}, epoch {self.epoch}>"
 
 
 def of_worker(loader: Batches, worker: int, workers: int) -> Batches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -34,6 +35,9 @@ _READERS: dict[str, Callable[[HDFStore, Group], Stored]] = {
 
 class HDFStore(PyTables, Mapping[str, "Stored"]):
     """The objects of a file of pandas by their keys. `hyperslab.models.pandas.open` makes one. Needs pandas."""
+
+    def __repr__(self) -> str:
+        return f"<pandas, {len(self)} objects: {', '.join(itertools.islice(self, 10))}>" if self.file else f"<closed pandas {self.file.filename}>"
 
     def __iter__(self) -> Iterator[str]:
         pending: list[tuple[str, Group]] = [("", self.file)]

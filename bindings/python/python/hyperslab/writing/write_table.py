@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import decimal
 import math
 import os
@@ -52,7 +53,24 @@ def _reader(source: object) -> pa.RecordBatchReader | BatchReader:
         source = pa.Table.from_batches(list(source))
     if hasattr(source, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(source)
+    if isinstance(source, np.ndarray) and source.dtype.names is not None and source.ndim == 1:
+        try:
+            return pa.table({name: _members(source[name]) for name in source.dtype.names}).to_reader()
+        except pa.ArrowException as error:
+            raise InvalidInputError(f"records of {source.dtype}: {error}") from None
     raise InvalidInputError(f"{type(source).__name__} is not Arrow data: give a table, batches, or an object with an Arrow stream")
+
+
+def _members(values: AnyArray) -> pa.Array:
+    """A field of records as a column; arrays in records are lists, and bytes that are text are text."""
+    if values.dtype.kind == "S":
+        with contextlib.suppress(UnicodeDecodeError):
+            values = np.char.decode(values, "utf-8")
+    if values.dtype.names is not None:
+        return pa.StructArray.from_arrays([_members(values[name]) for name in values.dtype.names], list(values.dtype.names))
+    if values.ndim == 1:
+        return pa.array(values.astype(values.dtype.newbyteorder("=")) if values.dtype.kind in "iufc" else values)
+    return pa.FixedSizeListArray.from_arrays(_members(values.reshape(-1, *values.shape[2:])), values.shape[1])
 
 
 class _Column:
@@ -352,7 +370,7 @@ def write_table(
     records their Arrow type, `time_zone` the zone of times, whose counts are in UTC.
 
     Args:
-        source: A table, a record batch, a list of batches, or any object with an Arrow stream (Polars, DuckDB,
+        source: A table, a record batch, a list of batches, a structured array, or any object with an Arrow stream (Polars, DuckDB,
             `hs.open(…).table(…)`). Batches are written as they arrive.
         path: Path of the file, or its address in an object store.
         group: The group of the columns; with `layout="records"` the name of the dataset.

@@ -1,6 +1,7 @@
 //! The chunks that a locator has found: the wanted ones in row-major order, or all stored ones.
 
 use hyperslab_array::{Error, Result};
+use hyperslab_storage::IF_DAMAGED;
 
 use crate::hdf5::Source;
 use crate::hdf5::layout::ChunkedLayout;
@@ -73,8 +74,11 @@ impl Sink for Found<'_> {
 fn stored_at(source: &Source, address: u64, length: u64, filter_mask: u32) -> Result<StoredAt> {
     let offset = source.absolute(address)?;
     if !offset.checked_add(length).is_some_and(|end| source.storage.reaches(end)) {
-        return Err(Error::corrupt(format!("a chunk of {length} bytes lies here but the file ends at byte {}: it is truncated", source.storage.len()))
-            .at_offset(offset));
+        return Err(Error::corrupt(format!(
+            "a chunk of {length} bytes lies here but the file ends at byte {}: it is truncated; {IF_DAMAGED}",
+            source.storage.len()
+        ))
+        .at_offset(offset));
     }
     if length > source.limits.chunk_bytes {
         return Err(Error::limit_exceeded(format!("a chunk of {length} bytes")).at_offset(offset));

@@ -1,6 +1,7 @@
 //! Implicit: all chunks were allocated side by side, in the order of their numbers.
 
 use hyperslab_array::{Error, Result};
+use hyperslab_storage::IF_DAMAGED;
 
 use super::found::Found;
 use super::numbering::Numbering;
@@ -26,7 +27,7 @@ pub(super) fn stored_bytes(source: &Source, address: u64, layout: &ChunkedLayout
     let end = bytes.and_then(|bytes| bytes.checked_add(source.absolute(address).ok()?));
     match bytes.filter(|_| end.is_some_and(|end| source.storage.reaches(end))) {
         Some(bytes) => Ok(bytes),
-        None => Err(Error::corrupt(format!("implicit chunks lie here but the file ends at byte {}: it is truncated", source.storage.len()))
+        None => Err(Error::corrupt(format!("implicit chunks lie here but the file ends at byte {}: it is truncated; {IF_DAMAGED}", source.storage.len()))
             .at_offset(source.absolute(address)?)),
     }
 }
