@@ -241,6 +241,21 @@ def test_what_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
     assert "closed" in closed._repr_html_() and "closed" in dataset._repr_html_()
 
 
+def test_damaged_attributes_and_types_that_numpy_lacks_are_said(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "x.h5", "w") as f:
+        f["x"] = np.arange(3)
+        f["x"].attrs["units_of_x"] = "K"
+        wide = h5py.h5t.IEEE_F64LE.copy()
+        wide.set_fields(63, 40, 23, 0, 40)  # an exponent of 23 bits
+        h5py.h5d.create(f.id, b"wide", wide, h5py.h5s.create_simple((3,)))
+    raw = bytearray((tmp_path / "x.h5").read_bytes())
+    raw[raw.index(b"units_of_x") - 8] = 159  # the version of the message
+    (tmp_path / "x.h5").write_bytes(raw)
+    opened = hs.open(tmp_path / "x.h5")
+    assert "attributes cannot be read: version 159" in shown(opened["x"]) and repr(opened["x"]).startswith("<Dataset /x (3) int64 (not decoded: version 159")
+    assert "cannot be read: a float of 8 bytes that no numpy float holds exactly" in shown(opened["wide"]) and "x (3)" in shown(opened)
+
+
 class Shell:
     """The part of an IPython shell that the magic uses."""
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.blocks import beside, card, dim, facts, leaf, size, text
 from ..base.description import Description
-from ..base.errors import Error
+from ..base.errors import Error, UnsupportedError
 from ..base.type_aliases import AnyDtype, Elements, Key
 from . import tree
 from .attributes import Attributes
@@ -63,8 +63,9 @@ class Dataset(Protocol):
 def of_dataset(dataset: Dataset, type: str, file: str) -> str:
     """A dataset: name, dimensions, type, units, chunks, compression, a picture, the first values and the attributes."""
     note = os.path.basename(file)
-    if dataset.kind == "unreadable" or dataset.refusal:
-        return card("Dataset", dataset.name, note, leaf(f"cannot be read: {text(dataset.refusal)}"), attributes_of(dataset, Budget()))
+    refusal = dataset.refusal or (None if dataset.kind == "unreadable" else _lacking(dataset))
+    if dataset.kind == "unreadable" or refusal:
+        return card("Dataset", dataset.name, note, leaf(f"cannot be read: {text(refusal)}"), attributes_of(dataset, Budget()))
     about = [
         ("shape", _dimensions(dataset)),
         ("type", text(type + meaning(cast(Any, dataset)))),
@@ -77,6 +78,15 @@ def of_dataset(dataset: Dataset, type: str, file: str) -> str:
     values, could_be_read = preview(dataset)
     picture = _picture(dataset) if could_be_read and time.monotonic() - began < MAX_SECONDS else ""
     return card("Dataset", dataset.name, note, beside(facts(about), picture), values, attributes_of(dataset, Budget(), opened=False))
+
+
+def _lacking(dataset: Dataset) -> str | None:
+    """Why numpy has no datatype for the values; `None` if it has one."""
+    try:
+        _ = dataset.dtype
+    except UnsupportedError as error:
+        return error.message
+    return None
 
 
 def _picture(dataset: Dataset) -> str:

@@ -58,13 +58,16 @@ class Budget:
 
     def attributes(self, node: tree.Shown) -> str:
         """The attributes of an object that may be shown."""
-        rows, more = [], False
-        for number, row in enumerate(tree.attribute_lines(node, self.effort)):
-            more = number >= MAX_OWN_ATTRIBUTES or time.monotonic() > self._end or next(self._attributes, None) is None
-            if more:
-                break
-            rows.append((row[0], text(row[1])))
-        return facts(rows) + (leaf(dim("… and more attributes")) if more else "")
+        rows, more = [], ""
+        try:
+            for number, row in enumerate(tree.attribute_lines(node, self.effort)):
+                if number >= MAX_OWN_ATTRIBUTES or time.monotonic() > self._end or next(self._attributes, None) is None:
+                    more = leaf(dim("… and more attributes"))
+                    break
+                rows.append((row[0], text(row[1])))
+        except Error as error:
+            more = leaf(dim(f"attributes cannot be read: {error.message}"))
+        return facts(rows) + more
 
 
 def of_file(file: tree.Shown, path: str, format: str) -> str:

@@ -66,8 +66,6 @@ def _members(values: AnyArray) -> pa.Array:
     if values.dtype.kind == "S":
         with contextlib.suppress(UnicodeDecodeError):
             values = np.char.decode(values, "utf-8")
-    if values.dtype.names is not None:
-        return pa.StructArray.from_arrays([_members(values[name]) for name in values.dtype.names], list(values.dtype.names))
     if values.ndim == 1:
         return pa.array(values.astype(values.dtype.newbyteorder("=")) if values.dtype.kind in "iufc" else values)
     return pa.FixedSizeListArray.from_arrays(_members(values.reshape(-1, *values.shape[2:])), values.shape[1])
