@@ -161,6 +161,10 @@ def test_the_frames_of_pandas_are_shown_as_pandas_reads_them(tmp_path: pathlib.P
             expected = expected.to_frame() if isinstance(expected, pd.Series) else expected
             has_index = expected.index.names != [None] or list(expected.index) != list(range(len(expected)))
             rows = plain(pa.Table.from_pandas(expected.reset_index() if has_index else expected, preserve_index=False))
+            table = f.table(f"/{name}")
+            assert plain(table.to_arrow()) == plain(pa.table(table)) == plain(table.batches().read_all()) == rows and table.model == "pandas"
+            assert plain(f.table(name, columns=[table.schema.names[-1]], limit=1).to_arrow()) == [row[-1:] for row in rows[:1]]
+            assert table.count() == len(expected) and plain(table.head(1)) == rows[:1] and "model pandas" in repr(table) and table._repr_html_()
             assert plain(hs.sql(f"from {name}", f).to_arrow_table()) == rows
             assert hs.sql(f"select count(*) from {name}", f).fetchall() == [(len(expected),)]
             assert plain(client.table("CommandStatementQuery", query=f'select * from "store.h5".{name}')) == rows
@@ -168,6 +172,10 @@ def test_the_frames_of_pandas_are_shown_as_pandas_reads_them(tmp_path: pathlib.P
             command("export", path, f"/{name}", tmp_path / "out.parquet")
             assert plain(pq.read_table(tmp_path / "out.parquet")) == rows
             assert len(command("head", path, name, "--json").splitlines()) == len(expected)
+        for refused in (lambda: f.table("plain", "a > 1"), f.table("plain").splits, f.table("plain").explain):
+            with pytest.raises(hs.UnsupportedError, match=r"hyperslab\.sql"):
+                refused()
+        assert "model" not in repr(f.table("plain", raw=True, omitted="ignore")).partition("\n")[0]
         assert "values" in command("head", path, "plain/table" if form == "table" else "plain/block0_values", "--raw")
 
 
@@ -201,6 +209,8 @@ def test_the_object_of_the_name_is_a_word_away(tmp_path: pathlib.Path) -> None:
         assert f.table("y_x", raw=True).to_arrow()["bt"].to_pylist()[:3] == [-9, -9, 4]
         with pytest.raises(hs.NotFoundError):
             f.table("y_x", model="none")
+        with pytest.raises(hs.NotFoundError, match="; tables of its data models: y_x"):
+            f.table("x_y")
 
 
 def test_a_file_that_contradicts_its_model_is_read_by_paths(tmp_path: pathlib.Path) -> None:

@@ -160,3 +160,22 @@ def test_neighbors_that_cannot_be_read_do_not_matter(tmp_path: pathlib.Path) -> 
         f["quadruple"].plot()
     assert f["x"].plot().axes[0].collections
     assert plot_choice.default(f).name == "/x"
+
+
+def test_the_only_array_of_a_table_is_drawn(tmp_path: pathlib.Path) -> None:
+    with netCDF4.Dataset(tmp_path / "swath.nc", "w") as f:
+        f.Conventions = "CF-1.8"
+        f.createDimension("y", 3)
+        f.createDimension("x", 4)
+        for name, units in (("lat", "degrees_north"), ("lon", "degrees_east")):
+            f.createVariable(name, "f8", ("y", "x"))[:] = np.arange(12.0).reshape(3, 4)
+            f[name].units = units
+        f.createVariable("bt", "f4", ("y", "x"))[:] = np.arange(12.0).reshape(3, 4)
+        f["bt"].coordinates = "lat lon"
+    with hs.open(tmp_path / "swath.nc") as f:
+        arrays = {array.path for array in f.models[0].arrays}
+        assert plot_choice.of_table(f, "y_x", arrays).name == "/bt"
+    with netCDF4.Dataset(tmp_path / "swath.nc", "a") as f:
+        f.createVariable("wind", "f4", ("y", "x"))[:] = 1
+    with hs.open(tmp_path / "swath.nc") as f, pytest.raises(hs.InvalidInputError, match="y_x is a table of 2 arrays: choose one of /bt, /wind"):
+        plot_choice.of_table(f, "y_x", {array.path for array in f.models[0].arrays})

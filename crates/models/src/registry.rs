@@ -1,6 +1,6 @@
 //! All models. A new model is a folder of this crate and a line here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use hyperslab_array::suggest::suggestion;
@@ -94,17 +94,11 @@ impl ModelTables for Tables {
     }
 
     fn owner(&self, file: &File, table: &str) -> Result<Option<String>> {
-        let kept = file.kept::<Names>();
-        let find = |names: &HashMap<String, &'static str>| names.get(table).map(|model| (*model).to_owned());
-        if let Some(found) = kept.0.lock().and_then(|names| names.as_ref().map(find)) {
-            return Ok(found);
-        }
-        let names = names(file)?;
-        let found = find(&names);
-        if let Some(mut kept) = kept.0.lock() {
-            *kept = Some(names);
-        }
-        Ok(found)
+        Ok(known(file)?.tables.get(table).map(|model| (*model).to_owned()))
+    }
+
+    fn names(&self, file: &File) -> Result<Vec<String>> {
+        Ok(known(file)?.tables.keys().cloned().collect())
     }
 
     fn dataset_table(&self, file: &File, dataset: &Found) -> Result<Option<SegmentDefinition>> {
@@ -112,7 +106,7 @@ impl ModelTables for Tables {
         if !dataset_is_described(file, dataset, &path) {
             return Ok(None);
         }
-        for (_, model) in recognized(file)? {
+        for model in &known(file)?.models {
             if let Some(table) = unless_contradicted(model.dataset_table(file, &path))?.flatten() {
                 return Ok(Some(table));
             }
@@ -133,20 +127,35 @@ fn dataset_is_described(file: &File, dataset: &Found, path: &str) -> bool {
         || has(&of_group("/"), &["coordinates", "featureType", "CF:featureType"])
 }
 
-/// The model of each table of a file.
-#[derive(Default)]
-struct Names(ForkMutex<Option<HashMap<String, &'static str>>>);
+/// The models that a file is certainly or likely of, the surest first, and which of them has each table.
+struct Known {
+    models: Vec<&'static dyn Model>,
+    tables: BTreeMap<String, &'static str>,
+}
 
-/// The tables of the models that a file is certainly or likely of; if two have a table of the same name, the surer one's. A model
-/// that the file contradicts has no tables here: the objects can be read by their paths, and whoever asks for the model is told.
-fn names(file: &File) -> Result<HashMap<String, &'static str>> {
-    let mut names = HashMap::new();
-    for (_, model) in recognized(file)? {
+/// What is known of an opened file.
+#[derive(Default)]
+struct Kept(ForkMutex<Option<Arc<Known>>>);
+
+/// The models of a file and their tables; if two have a table of the same name, the surer one's. A model that the file contradicts has
+/// no tables here: the objects can be read by their paths, and whoever asks for the model is told.
+fn known(file: &File) -> Result<Arc<Known>> {
+    let kept = file.kept::<Kept>();
+    if let Some(known) = kept.0.lock().and_then(|known| known.clone()) {
+        return Ok(known);
+    }
+    let models: Vec<&'static dyn Model> = recognized(file)?.into_iter().map(|(_, model)| model).collect();
+    let mut tables = BTreeMap::new();
+    for model in &models {
         for table in unless_contradicted(model.tables(file))?.unwrap_or_default() {
-            names.entry(table).or_insert(model.name());
+            tables.entry(table).or_insert(model.name());
         }
     }
-    Ok(names)
+    let known = Arc::new(Known { models, tables });
+    if let Some(mut kept) = kept.0.lock() {
+        *kept = Some(known.clone());
+    }
+    Ok(known)
 }
 
 /// The models that a file is certainly or likely of, the surest first.

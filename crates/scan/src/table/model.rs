@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::shown::shown;
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_reader::{File, Found, Session};
 
 use super::definition::SegmentDefinition;
@@ -25,6 +26,12 @@ pub trait ModelTables: Send + Sync {
     /// # Errors
     /// `Io` or `LimitExceeded` if the file cannot be read.
     fn owner(&self, file: &File, table: &str) -> Result<Option<String>>;
+
+    /// The names of the tables that [`ModelTables::owner`] knows.
+    ///
+    /// # Errors
+    /// As [`ModelTables::owner`].
+    fn names(&self, file: &File) -> Result<Vec<String>>;
 
     /// The table of a dataset with the coordinates that only a model knows of; `None` if its dimensions say it all.
     ///
@@ -74,4 +81,16 @@ pub(crate) fn dataset_table(file: &File, found: &Found, path: &str, request: &Sc
     let definition = models.0.dataset_table(file, found).map_err(|error| error.in_file(file.name()))?;
     let segment = definition.map(|definition| definition.open(file, request.decode)).transpose()?;
     Ok(segment.map(|segment| Segment { path: path.to_owned(), ..segment }))
+}
+
+/// Names of tables that an error lists.
+const MAX_LISTED: usize = 5;
+
+/// The error for a name that is neither a table nor a path, with the tables that there are.
+pub(crate) fn with_tables(error: Error, file: &File, request: &ScanRequest) -> Error {
+    let models = file.session().extension::<SessionModels>().filter(|_| error.kind() == ErrorKind::NotFound && request.naming == Naming::Any);
+    let Some(tables) = models.and_then(|models| models.0.names(file).ok()).filter(|tables| !tables.is_empty()) else { return error };
+    let more = if tables.len() > MAX_LISTED { ", …" } else { "" };
+    let listed = tables.iter().take(MAX_LISTED).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
+    error.with_note(&format!("tables of its data models: {listed}{more}"))
 }

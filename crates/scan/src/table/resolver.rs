@@ -8,7 +8,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_reader::{File, Found, Session};
 
 use super::each::each_of;
-use super::model::{dataset_table, models_of};
+use super::model::{dataset_table, models_of, with_tables};
 use super::segment::{Segment, capture_column};
 use super::shared_columns::SharedColumns;
 use super::wildcard;
@@ -62,7 +62,8 @@ pub(crate) fn segments(files: &[File], request: &ScanRequest, cancellation: &Can
         let segments = each_of(first_session(files)?, &places, |index| {
             cancellation.check()?;
             let (file, path, _) = matches.get(*index).ok_or_else(|| Error::internal("a match that is none"))?;
-            Ok(build(&file.find(path)?, file, path)?.with_captures(&captures.at(*index)?))
+            let found = file.find(path).map_err(|error| with_tables(error, file, request))?;
+            Ok(build(&found, file, path)?.with_captures(&captures.at(*index)?))
         })?;
         return if columns.into_inner() > max_columns { Err(too_many_columns(&request.path, max_columns)) } else { Ok(segments) };
     }

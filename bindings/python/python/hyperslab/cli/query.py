@@ -6,14 +6,13 @@ import itertools
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 import hyperslab as hs
 
 from ..exporting.formats import HDF5, NETCDF, STREAMS, format_of
-from ..models.frames import FrameTable, is_frame
 from ..objects import plot as plots
 from ..objects import plot_choice, plot_signal
 from ..tables.table import listed
@@ -34,9 +33,6 @@ OutFormat = Annotated[
 ]
 AsArrow = Annotated[bool, typer.Option("--arrow", help="Head the columns with Arrow's names of their types.")]
 
-
-#: What `head` and `export` take rows from.
-Shown: TypeAlias = hs.Table | FrameTable
 
 _COUNT_HELP = "Count the rows that match first, which reads the columns of the condition once more."
 
@@ -70,7 +66,7 @@ def head(
         _note_more(table, rows, where, count)
 
 
-def _note_more(table: Shown, shown: int, where: str | None, counts: bool) -> None:
+def _note_more(table: hs.Table, shown: int, where: str | None, counts: bool) -> None:
     """Says on standard error how many rows there are: without a condition metadata has it."""
     rows = f"the first {shown:,}" if shown != 1 else "the first"
     if where is not None and not counts:
@@ -137,16 +133,11 @@ def export(
     _note_omitted(table, columns)
 
 
-def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool, nonconforming: str) -> Shown:
-    opened = open_file(file)
-    if not raw and is_frame(opened, path):
-        if where is not None or columns is not None or layout is not None:
-            raise hs.InvalidInputError("a data frame of pandas is read as a whole: hyperslab sql chooses rows and columns, --raw what is stored", file, path)
-        return FrameTable(opened, path)
-    return opened.table(path, where, split(columns), layout, raw=raw, omitted="ignore", nonconforming=nonconforming)
+def _table(file: str, path: str, where: str | None, columns: str | None, layout: str | None, raw: bool, nonconforming: str) -> hs.Table:
+    return open_file(file).table(path, where, split(columns), layout, raw=raw, omitted="ignore", nonconforming=nonconforming)
 
 
-def _note_omitted(table: Shown, columns: str | None) -> None:
+def _note_omitted(table: hs.Table, columns: str | None) -> None:
     """Prints to standard error what else the name means, and omitted members, unless the columns were chosen."""
     if (other := table.other_meaning) is not None:
         note(f"this is a table of the data model {table.model}; --raw shows the object {other} as stored")
@@ -204,6 +195,10 @@ def _drawn(opened: hs.File, path: str | None, file: str) -> Any:
     """The dataset that a path names, or that the file means without one; of a group of NeXus its signal."""
     if path is None:
         return plot_choice.default(opened)
+    if path not in opened:
+        table = next((view for view in opened.models if path.strip("/") in view.tables), None)
+        if table is not None:
+            return plot_choice.of_table(opened, path.strip("/"), {array.path for array in table.arrays})
     found = opened[path]
     if isinstance(found, hs.Dataset):
         return found

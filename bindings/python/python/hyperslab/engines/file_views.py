@@ -74,7 +74,7 @@ class FileViews:
         name, path = self.names.paths[word]
         try:
             view = self._view(word, path)
-            if isinstance(view.table, Table):
+            if isinstance(view.table, Table) and not isinstance(view, FrameView):
                 self.tables[word] = view.table
         except REFUSALS as error:
             self.refused[word] = error.message

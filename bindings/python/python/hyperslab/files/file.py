@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from .. import _native
 from ..backends.backend import Backend
 from ..backends.reading import Reading
 from ..base.arguments import check_choice
-from ..base.errors import Error, InvalidInputError
+from ..base.errors import Error, InvalidInputError, UnsupportedError
 from ..base.extras import late
 from ..base.type_aliases import ChangeOptions, Path, Paths
 from ..objects import html, tree
@@ -124,6 +125,11 @@ class File(Group):
         """
         self._changes.roll_back()
 
+    @functools.cached_property
+    def _is_of_pytables(self) -> bool:
+        """Whether PyTables wrote the file: it may have data frames of pandas."""
+        return len(self.files) == 1 and "PYTABLES_FORMAT_VERSION" in self.attrs
+
     @property
     def models(self) -> list[ModelView]:
         """The data models that recognize the file (of several files all of them), the surest first."""
@@ -171,6 +177,12 @@ class File(Group):
         Example:
             >>> hs.open("profiles.nc").table("/profiles", where="id in ids", variables={"ids": [3, 5]}).to_pandas()
         """
+        if not raw and model is None and self._is_of_pytables and late("models.frames").is_frame(self, path or "/"):
+            if where is not None or variables is not None or layout is not None:
+                reason = "a data frame of pandas is read as a whole: hyperslab.sql chooses rows, raw=True reads what is stored"
+                raise UnsupportedError(reason, self.filename, path)
+            frame: Table = late("models.frames").FrameTable(self, path, columns, limit)
+            return frame
         options = {
             "where": where,
             "variables": variables,

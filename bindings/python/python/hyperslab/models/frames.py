@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..base.errors import ObjectNotFoundError, UnsupportedError
 from ..files.file import File
 from ..objects.group import Group
+from ..tables import html
+from ..tables.table import Table
 from .pandas import HDFStore, Stored
 from .pytables import text
 
@@ -57,8 +61,9 @@ def is_frame(file: File, name: str) -> bool:
     return isinstance(found, Group) and _TYPE in found.attrs
 
 
-class FrameTable:
-    """A data frame with the methods of a `Table` that doors call. It was read as a whole: pandas' formats have no rows of their own.
+class FrameTable(Table):
+    """A data frame as a table. It was read as a whole, because pandas' formats have no rows of their own; so it has no conditions, plans
+    and splits.
 
     Attributes:
         rows: Its rows. The levels of its index are the first columns, unless these are only the numbers of rows.
@@ -67,18 +72,45 @@ class FrameTable:
     #: As of a table.
     model, other_meaning = "pandas", None
 
-    def __init__(self, file: File, name: str) -> None:
+    def __init__(self, file: File, name: str, columns: Sequence[str] | None = None, limit: int | None = None) -> None:
         """Reads an object of a file of pandas.
 
         Args:
             file: An open file of pandas.
             name: The name of the object.
+            columns: Names of the columns; by default all.
+            limit: Maximum number of rows.
 
         Raises:
             MissingExtraError: pandas is not installed.
+            NotFoundError: There is no such column.
             CorruptError: The file contradicts what pandas writes.
         """
-        self.rows = _rows(_store(file)[name.strip("/")])
+        self._file, self._name = file.filename, name.strip("/")
+        rows = _rows(_store(file)[self._name]).slice(0, limit)
+        for column in columns or ():
+            if column not in rows.column_names:
+                raise ObjectNotFoundError(f"there is no column {column!r}; there are {', '.join(rows.column_names)}", self._file, self._name)
+        self.rows = rows if columns is None else rows.select(list(columns))
+
+    def __reduce__(self) -> NoReturn:
+        """Refused: a frame goes to another process as its rows."""
+        self._refuse("goes to no other process: its rows do")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrameTable) and bool(self.rows.equals(other.rows))
+
+    def __hash__(self) -> int:
+        return hash((self._file, self._name))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        # The plan and the request that other tables have.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse("has no plan, so it has no conditions, splits and sums")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise UnsupportedError(f"a data frame of pandas {what}; hyperslab.sql queries it, to_pandas() has it", self._file, self._name)
 
     @property
     def schema(self) -> pa.Schema:
@@ -97,7 +129,7 @@ class FrameTable:
             Their number.
 
         Example:
-            >>> FrameTable(hs.open("store.h5"), "tab").count()
+            >>> hs.open("store.h5").table("tab").count()
         """
         return int(self.rows.num_rows)
 
@@ -111,20 +143,56 @@ class FrameTable:
             At most `n` rows.
 
         Example:
-            >>> FrameTable(hs.open("store.h5"), "tab").head(3)
+            >>> hs.open("store.h5").table("tab").head(3)
         """
         return self.rows.slice(0, n)
 
-    def batches(self) -> pa.RecordBatchReader:
+    def to_arrow(self) -> pa.Table:
+        """All rows.
+
+        Returns:
+            The rows as one table.
+
+        Example:
+            >>> hs.open("store.h5").table("tab").to_arrow()
+        """
+        return self.rows
+
+    def batches(self) -> Any:
         """The rows, batch by batch.
 
         Returns:
             A reader of Arrow.
 
         Example:
-            >>> FrameTable(hs.open("store.h5"), "tab").batches().read_all()
+            >>> hs.open("store.h5").table("tab").batches().read_all()
         """
         return self.rows.to_reader()
+
+    def dataset(self) -> Any:
+        """The rows as a dataset of pyarrow.
+
+        Returns:
+            The dataset.
+
+        Example:
+            >>> hs.open("store.h5").table("tab").dataset().head(1)
+        """
+        import pyarrow.dataset as ds
+
+        return ds.dataset(self.rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.rows.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.rows.schema.__arrow_c_schema__()
+
+    def __repr__(self) -> str:
+        return f"<Table of {self._name} (model pandas) in {self._file}>\n{self.schema.to_string()}"
+
+    def _repr_html_(self) -> str:
+        return html.of_table(self, f"{self._name} (model pandas)", [self._file], None, None)
 
 
 def _rows(stored: Stored) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 from ..base.errors import InvalidInputError
@@ -65,6 +65,32 @@ def default(file: Any) -> Any:
     if len(variables) == 1:
         return variables[0]
     _refuse(file, [one.name for one in variables or datasets])
+
+
+def of_table(file: Any, name: str, arrays: Collection[str]) -> Any:
+    """The only array of a data model's table.
+
+    Args:
+        file: An open file.
+        name: The name of the table.
+        arrays: The paths of the arrays of the model.
+
+    Returns:
+        A dataset.
+
+    Raises:
+        InvalidInputError: There are several, or none; the message names what can be drawn.
+
+    Example:
+        >>> hyperslab.objects.plot_choice.of_table(f, "y_x", ["/bt"]).plot()
+    """
+    table = file.table(name, omitted="ignore")
+    columns, rows = set(table.schema.names), table.count()
+    found = [one for one in (file[path] for path in arrays) if base_name(one) in columns and one.size == rows and has_numbers(one, _KINDS)]
+    if len(found) == 1:
+        return found[0]
+    names = sorted(one.name for one in found)
+    raise InvalidInputError(f"{name} is a table{f' of {len(names)} arrays' if names else ''}: {_choose(names)}", file.filename)
 
 
 def _refuse(file: Any, names: list[str]) -> NoReturn:
