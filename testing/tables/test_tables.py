@@ -193,7 +193,7 @@ def test_rows_records_and_columns_layouts(tmp_path: pathlib.Path) -> None:
         {"id": 1, "x": 2.5, "tag": "ab", "nested": {"u": 7, "v": 8}},
         {"id": 2, "x": 3.5, "tag": "c", "nested": {"u": 9, "v": 10}},
     ]
-    assert f.table("/particles", where="nested.v > 8", columns=["id"]).to_arrow().to_pylist() == [{"id": 2}]
+    assert f.table("/particles", where="nested.v > 8", columns=["id"], model="none").to_arrow().to_pylist() == [{"id": 2}]
     steps = f.table("/Step#*").to_arrow()
     assert steps.column_names == ["Step", "x", "y"]
     assert steps["Step"].to_pylist() == [2] * 3 + [10] * 3
