@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..base.errors import CorruptError, InvalidInputError, LimitExceededError, NotFoundError, UnsupportedError
 from ..files.file import File
-from ..models.frames import FrameTable, frame_names
+from ..models.frames import FrameTable, frame_names, is_frame
 from ..models.grid_views import polygon_tables
 from ..tables.table import Table
 from .frame_view import FrameView
@@ -50,7 +50,7 @@ class FileViews:
         # An object or a short name of the file comes before what is derived.
         self._polygons = {table.lower(): make for table, make in polygon_tables(file, models).items() if table.lower() not in self.names.paths}
         self.names.paths.update({table: (table, table) for table in self._polygons})
-        self._frames = frame_names(file)
+        self._frames = {name for name in frame_names(file) if is_frame(file, name)}
         self.names.paths.update({name.lower(): (name, name) for name in self._frames})
         self.tables: dict[str, Table] = {}
         self.views: list[View] = []

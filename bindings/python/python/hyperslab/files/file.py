@@ -179,7 +179,7 @@ class File(Group):
         """
         if not raw and model is None and self._is_of_pytables and late("models.frames").is_frame(self, path or "/"):
             if where is not None or variables is not None or layout is not None:
-                reason = "a data frame of pandas is read as a whole: hyperslab.sql chooses rows, raw=True reads what is stored"
+                reason = "a data frame of pandas is read as a whole: hyperslab.sql chooses rows; model='none' has its arrays"
                 raise UnsupportedError(reason, self.filename, path)
             frame: Table = late("models.frames").FrameTable(self, path, columns, limit)
             return frame

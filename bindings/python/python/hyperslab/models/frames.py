@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.errors import ObjectNotFoundError, UnsupportedError
 from ..files.file import File
+from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..tables import html
 from ..tables.table import Table
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Attribute of the group of an object of pandas, and of the root of a file of PyTables.
 _TYPE, _VERSION = "pandas_type", "PYTABLES_FORMAT_VERSION"
+#: Types of columns that pandas stores as they are.
+_PLAIN = frozenset({"bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))})
+#: A pickled None.
+_NONE = "N."
 _FORMATS = {"frame": "data frame", "series": "series", "frame_table": "data frame", "series_table": "series"}
 
 
@@ -41,7 +46,8 @@ def frame_names(file: File) -> dict[str, str]:
 
 
 def is_frame(file: File, name: str) -> bool:
-    """Whether a name is that of a data frame or series. Looks at one object.
+    """Whether a name is that of a data frame or series whose arrays are not its columns: blocks of columns, pickles, dates as counts,
+    missing texts. A table of numbers is its own frame, and is read like other tables. Looks at one object.
 
     Args:
         file: An open file.
@@ -58,7 +64,19 @@ def is_frame(file: File, name: str) -> bool:
     if len(file.files) > 1 or not path or _VERSION not in file.attrs or path not in file:
         return False
     found = file[path]
-    return isinstance(found, Group) and _TYPE in found.attrs
+    return isinstance(found, Group) and _TYPE in found.attrs and not _shows_itself(found)
+
+
+def _shows_itself(group: Group) -> bool:
+    """Whether the columns of a table are those of its frame, as stored."""
+    table = group.get("table")
+    if not isinstance(table, Dataset) or table.dtype.names is None:
+        return False
+    attrs = table.attrs
+    is_index_plain = text(attrs.get("index_kind", "")) in ("integer", "float")
+    columns = [name for name in table.dtype.names if name != "index"]
+    are_plain = all(text(attrs.get(f"{name}_meta", _NONE)) == _NONE and text(attrs.get(f"{name}_dtype", "")) in _PLAIN for name in columns)
+    return is_index_plain and are_plain and not any(name.startswith("values_block_") for name in columns)
 
 
 class FrameTable(Table):
