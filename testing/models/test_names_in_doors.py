@@ -162,10 +162,13 @@ def test_the_frames_of_pandas_are_shown_as_pandas_reads_them(tmp_path: pathlib.P
             expected = expected.to_frame() if isinstance(expected, pd.Series) else expected
             has_index = expected.index.names != [None] or list(expected.index) != list(range(len(expected)))
             rows = plain(pa.Table.from_pandas(expected.reset_index() if has_index else expected, preserve_index=False))
-            if name == "numbers" and form == "table":
-                # Its columns are stored as they are: it is a table like others, with conditions and splits.
-                assert f.table(name).schema.names == ["index", "a", "n"] and f.table(name, "a > 2").count() == 1
-                assert hs.sql("select a, n from numbers", f).fetchall() == [(1.5, 3), (2.5, 4)]
+            if name in ("numbers", "line") and form == "table":
+                # Their columns are stored as they are: they are tables like others, with conditions and splits.
+                table, values = f.table(name), list(expected.columns)
+                assert table.model is None and table.schema.names == ["index", *values]
+                assert plain(table.to_arrow().select(values)) == plain(pa.concat_tables([split.read() for split in table.splits(2)]).select(values))
+                assert plain(hs.sql(f"select * exclude (index) from {name}", f).to_arrow_table()) == expected.to_numpy().tolist()
+                assert f.table(name, "index > 0").count() == sum(expected.index > 0)
                 continue
             table = f.table(f"/{name}")
             assert plain(table.to_arrow()) == plain(pa.table(table)) == plain(table.batches().read_all()) == rows and table.model == "pandas"
