@@ -100,7 +100,7 @@ def test_info_and_the_tree_fit(terminal: Terminal) -> None:
 
 
 def fitting(terminal: Terminal, command: str, status: int = 0) -> list[str]:
-    """What a command prints, of which no line is wider than the terminal."""
+    """What a command prints; checks that no line is wider than the terminal."""
     lines = terminal.type(command)
     assert terminal.status == status, lines
     assert lines and max(map(cell_len, lines)) <= terminal.columns, lines

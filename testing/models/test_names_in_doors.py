@@ -230,3 +230,20 @@ def test_a_file_that_contradicts_its_model_is_read_by_paths(tmp_path: pathlib.Pa
         with pytest.raises(hs.CorruptError):
             f.models[0].table("y_x")
         assert f.table("/bt").count() == 12
+
+
+def test_damaged_attributes_of_the_root_do_not_hide_other_objects(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "damaged.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        f["x"] = np.arange(3.0)
+        for number in range(20):
+            f.attrs[f"a{number}"] = number
+    content = bytearray(path.read_bytes())
+    heap = content.index(b"FRHP")
+    content[heap + 10 : heap + 60] = b"\xff" * 50
+    path.write_bytes(content)
+    with hs.open(path) as f:
+        with pytest.raises(hs.CorruptError):
+            list(f.attrs)
+        assert f.table("/x").to_arrow()["x"].to_pylist() == [0, 1, 2]
+        assert hs.sql("select sum(x) from x", f).fetchall() == [(3,)]

@@ -138,7 +138,7 @@ struct Known {
 struct Kept(ForkMutex<Option<Arc<Known>>>);
 
 /// The models of a file and their tables; if two have a table of the same name, the surer one's. A model that the file contradicts has
-/// no tables here: the objects can be read by their paths, and whoever asks for the model is told.
+/// no tables here: the objects can be read by their paths, and asking for the model raises the error.
 fn known(file: &File) -> Result<Arc<Known>> {
     let kept = file.kept::<Kept>();
     if let Some(known) = kept.0.lock().and_then(|known| known.clone()) {

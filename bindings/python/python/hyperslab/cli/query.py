@@ -209,7 +209,7 @@ def _drawn(opened: hs.File, path: str | None, file: str) -> Any:
 
 
 def _unused(out: str) -> str:
-    """The name of a file that is not there: one that nobody named replaces nothing."""
+    """The default name of the picture. It must be free: only a picture that the user names replaces a file."""
     if os.path.lexists(out):
         raise hs.InvalidInputError(f"{out} exists: name the picture to replace it")
     return out

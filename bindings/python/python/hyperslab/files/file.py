@@ -11,7 +11,7 @@ from .. import _native
 from ..backends.backend import Backend
 from ..backends.reading import Reading
 from ..base.arguments import check_choice
-from ..base.errors import Error, InvalidInputError, UnsupportedError
+from ..base.errors import CorruptError, Error, InvalidInputError, UnsupportedError
 from ..base.extras import late
 from ..base.type_aliases import ChangeOptions, Path, Paths
 from ..objects import html, tree
@@ -127,8 +127,12 @@ class File(Group):
 
     @functools.cached_property
     def _is_of_pytables(self) -> bool:
-        """Whether PyTables wrote the file: it may have data frames of pandas."""
-        return len(self.files) == 1 and "PYTABLES_FORMAT_VERSION" in self.attrs
+        """Whether PyTables wrote the file: it may have data frames of pandas. Not if the attributes of the root are damaged, which is no
+        reason to refuse a table of another object."""
+        try:
+            return len(self.files) == 1 and "PYTABLES_FORMAT_VERSION" in self.attrs
+        except CorruptError:
+            return False
 
     @property
     def models(self) -> list[ModelView]:
@@ -467,6 +471,22 @@ class FileSet(File):
 
 
 register("file", File)
+
+
+def is_of_pytables(file: File) -> bool:
+    """Whether PyTables wrote a file, so that it may have data frames of pandas.
+
+    Args:
+        file: An open file.
+
+    Returns:
+        Whether it did; not of several files.
+
+    Example:
+        >>> is_of_pytables(hs.open("store.h5"))
+        True
+    """
+    return file._is_of_pytables
 
 
 def open(

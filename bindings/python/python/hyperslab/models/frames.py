@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.errors import ObjectNotFoundError, UnsupportedError
-from ..files.file import File
+from ..files.file import File, is_of_pytables
 from ..objects.dataset import Dataset
 from ..objects.group import Group
 from ..tables import html
@@ -17,8 +17,8 @@ from .pytables import text
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Attribute of the group of an object of pandas, and of the root of a file of PyTables.
-_TYPE, _VERSION = "pandas_type", "PYTABLES_FORMAT_VERSION"
+#: Attribute of the group of an object of pandas.
+_TYPE = "pandas_type"
 #: Types of columns that pandas stores as they are.
 _PLAIN = frozenset({"bool", *(f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64))})
 #: A pickled None.
@@ -39,7 +39,7 @@ def frame_names(file: File) -> dict[str, str]:
         >>> frame_names(hs.open("store.h5"))
         {'tab': 'data frame'}
     """
-    if len(file.files) > 1 or _VERSION not in file.attrs:
+    if not is_of_pytables(file):
         return {}
     store = _store(file)
     return {name: _FORMATS.get(text(file[name].attrs[_TYPE]), "object") for name in store}
@@ -61,7 +61,7 @@ def is_frame(file: File, name: str) -> bool:
         True
     """
     path = name.strip("/")
-    if len(file.files) > 1 or not path or _VERSION not in file.attrs or path not in file:
+    if not path or not is_of_pytables(file) or path not in file:
         return False
     found = file[path]
     return isinstance(found, Group) and _TYPE in found.attrs and not _shows_itself(found)

@@ -112,7 +112,7 @@ def coordinate_of(dataset: Dataset, dimension: int, step: int) -> Coordinate:
 
 
 def _between(scale: Dataset, label: str, extent: int, step: int) -> Coordinate | None:
-    """The coordinate of bins, of which the file has the edges."""
+    """The coordinate of bins whose edges are in the file."""
     edges = as_drawn(scale, (slice(None),))
     if calendar_of(scale) is not None or not np.isfinite(edges).all() or not (np.all(edges[1:] > edges[:-1]) or np.all(edges[1:] < edges[:-1])):
         return None

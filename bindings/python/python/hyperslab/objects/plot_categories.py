@@ -15,7 +15,7 @@ from .plot_look import Look, add_bar
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Maximum number of categories that have colors and names: of more, nobody tells them apart.
+#: Maximum number of categories with colors and names; more cannot be told apart.
 MAX_CATEGORIES = 40
 _MAX_EXACT = 2.0**53
 #: Characters of a name.

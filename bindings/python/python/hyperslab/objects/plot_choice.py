@@ -1,4 +1,4 @@
-"""Choice: which datasets of a file can be drawn, and which one a file means if nobody names one."""
+"""Choice: which datasets of a file can be drawn, and which one is drawn by default."""
 
 from __future__ import annotations
 

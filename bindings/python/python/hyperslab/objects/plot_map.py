@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Above this latitude, neighbors whose longitudes differ by more degrees are around a pole: the middle between them is on the sphere, not on the map.
 _POLAR, _FAR = 60.0, 30.0
-#: Longitudes without a gap of so many degrees go around the globe.
+#: Longitudes without a gap of this many degrees go around the globe.
 _GLOBE_GAP = 10.0
 
 
@@ -94,7 +94,7 @@ def _around_borders(extent: int, step: int) -> Array:
 
 
 def _middles(longitude: Array, latitude: Array) -> Corners:
-    """The middles of windows of four by four places: between the inner four, of which missing ones continue the two next to them."""
+    """The middles of windows of four by four places: means of the inner four; a missing one is extrapolated from the two next to it."""
     inner = longitude[..., 1:3, 1:3].reshape(*longitude.shape[:2], 4)
     is_known = np.isfinite(inner)
     reference = np.take_along_axis(inner, is_known.argmax(axis=-1)[..., None], axis=-1)[..., 0]

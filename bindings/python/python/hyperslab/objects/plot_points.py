@@ -20,7 +20,7 @@ _MIN_POINTS = 3
 
 
 def are_points(dataset: Dataset) -> bool:
-    """Whether a dataset is two columns of numbers, neither of which has a name: the columns of netCDF's arrays are dimensions."""
+    """Whether a dataset is two columns of numbers without names. The columns of netCDF arrays are dimensions."""
     if dataset.ndim != 2 or dataset.shape[1] != 2 or dataset.shape[0] < _MIN_POINTS or dataset.dtype.kind not in "iuf":
         return False
     has_name = bool(dataset.dims and dataset.dims[1]) or dataset._scale(1) is not None

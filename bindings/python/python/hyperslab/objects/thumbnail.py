@@ -23,7 +23,7 @@ from .plot_profiles import level_of
 MAX_ROWS, MAX_COLUMNS = 96, 160
 #: Maximum bytes of the chunks that are read. A chunk counts as at least `_MIN_CHUNK_BYTES`: to find and open it takes that long.
 MAX_BYTES, _MIN_CHUNK_BYTES = 16 << 20, 16 << 10
-#: Up to so many bytes between two rows are read with them.
+#: Gaps of up to this many bytes between two rows are read with them.
 _MAX_GAP_BYTES = 32 << 10
 #: Height of lines, maximum number of points, and characters of a unit.
 _LINE_ROWS, _MAX_POINTS, _MAX_UNIT_CHARS = 48, 400, 40
@@ -107,7 +107,7 @@ def _levels(dataset: Dataset) -> Array | None:
 
 
 def _thinned(dataset: Dataset, limits: dict[int, int]) -> tuple[int | slice, ...]:
-    """A key that selects at most so many values along the drawn dimensions, from the middle of as many parts, and the first of the others."""
+    """A key that selects at most this many values along the drawn dimensions, each from the middle of an equal part, and the first index of the others."""
     key: list[int | slice] = [0] * dataset.ndim
     for dimension, limit in limits.items():
         extent = dataset.shape[dimension]
