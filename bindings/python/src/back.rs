@@ -8,13 +8,14 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::datatype::Datatype;
 use crate::describe;
 use crate::heap::Heap;
+use crate::name::Name;
 use crate::results::object::{Member, ObjectInfo, ReferenceTarget, shape_of};
 use crate::target::Target;
 
 /// Start, stride, count and block of each dimension.
 pub(crate) type PyAxes = Vec<[u64; 4]>;
 /// File and path of a source, its selection, and the selection of the virtual dataset; `None` selects all.
-pub(crate) type PyMapping = (String, String, Option<PyAxes>, Option<PyAxes>);
+pub(crate) type PyMapping = (Name, Name, Option<PyAxes>, Option<PyAxes>);
 
 /// The object at a path; `None` if there is none.
 pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<ObjectInfo>> {
@@ -25,7 +26,7 @@ pub(crate) fn look_up(objects: &FileWriter, path: &str) -> Result<Option<ObjectI
                 ObjectKind::Dataset => "dataset",
                 ObjectKind::Datatype => "datatype",
             };
-            Ok(Some(ObjectInfo { kind: kind.to_owned(), id: known.id, path: format!("/{}", known.path) }))
+            Ok(Some(ObjectInfo { kind: kind.to_owned(), id: known.id, path: format!("/{}", known.path).into() }))
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -49,7 +50,7 @@ fn described((name, link): (String, Option<Link>)) -> Member {
         Some(Link::Soft(path)) => ("soft", path, None),
         Some(Link::External { file, path }) => ("external", path, Some(file)),
     };
-    Member { name, kind, target, file }
+    Member { name: Name(name), kind, target: Name(target), file: file.map(Name) }
 }
 
 /// The extent of a dataset as its writer sees it: the rows of this task if it adds rows of its own, else the whole extent.
@@ -127,7 +128,7 @@ pub(crate) fn target(objects: &FileWriter, number: u64) -> hyperslab::Result<Opt
     let Some(target) = objects.target_of(number) else { return Ok(None) };
     let Some(path) = target.path()? else { return Ok(None) };
     let attribute = target.attribute().map(ToOwned::to_owned);
-    Ok(Some(ReferenceTarget { path: format!("/{path}"), region: target.region()?.map(describe::selection), attribute }))
+    Ok(Some(ReferenceTarget { path: format!("/{path}").into(), region: target.region()?.map(describe::selection), attribute: attribute.map(Name) }))
 }
 
 /// A part of a virtual dataset.
@@ -139,5 +140,5 @@ pub(crate) fn mapping((file, dataset, source, target): PyMapping) -> VirtualMapp
             StoredSelection::Hyperslab(axes.into_iter().map(axis).collect())
         }
     };
-    VirtualMapping { file, dataset, source_selection: selection(source), selection: selection(target) }
+    VirtualMapping { file: file.0, dataset: dataset.0, source_selection: selection(source), selection: selection(target) }
 }

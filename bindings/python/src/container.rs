@@ -15,6 +15,7 @@ use crate::dataset_definition::{DatasetDefinition, PyFilter};
 use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
+use crate::name::Name;
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
 use crate::wait::{run, wait, wait_writing};
 use crate::writer::{Writer, attribute, heap_of, link};
@@ -84,13 +85,7 @@ impl WritePlan {
 
     /// Adds a dataset that all tasks write together; `regions` are start and count for each.
     #[pyo3(signature = (path, definition, regions=None))]
-    fn create_dataset(
-        &self,
-        py: Python<'_>,
-        path: String,
-        definition: PyRef<'_, DatasetDefinition>,
-        regions: Option<Vec<(Vec<u64>, Vec<u64>)>>,
-    ) -> PyResult<()> {
+    fn create_dataset(&self, py: Python<'_>, path: Name, definition: PyRef<'_, DatasetDefinition>, regions: Option<Vec<(Vec<u64>, Vec<u64>)>>) -> PyResult<()> {
         let regions = regions.map(|regions| regions.into_iter().map(|(start, count)| Region { start, count }).collect());
         let mut plan = self.0.lock().map_err(|_| raise(py, &Error::internal(FAILED)))?;
         Arc::make_mut(&mut plan).create_dataset(&path, definition.0.clone(), regions).map_err(|error| raise(py, &error))
@@ -108,8 +103,8 @@ impl WritePlan {
     }
 
     /// Defines a group of the plan.
-    fn define_group(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        self.define(py, |definitions| definitions.create_group(path))
+    fn define_group(&self, py: Python<'_>, path: Name) -> PyResult<()> {
+        self.define(py, |definitions| definitions.create_group(&path))
     }
 
     /// Defines a dataset of the plan, which tasks open for writing. With `rows`, each task appends its own rows. `value` is the
@@ -118,7 +113,7 @@ impl WritePlan {
     fn define_dataset(
         &self,
         py: Python<'_>,
-        path: &str,
+        path: Name,
         definition: PyRef<'_, DatasetDefinition>,
         rows: bool,
         value: Option<(Vec<u8>, Vec<Vec<u8>>)>,
@@ -130,20 +125,20 @@ impl WritePlan {
                 Some((bytes, heap)) => Some(Elements { datatype, bytes, heap: heap_of(heap)? }),
                 None => None,
             };
-            definitions.create_dataset(path, definition, rows, value.as_ref())
+            definitions.create_dataset(&path, definition, rows, value.as_ref())
         })
     }
 
     /// Defines a link of the plan.
     #[pyo3(signature = (path, target, file=None, hard=false))]
-    fn define_link(&self, py: Python<'_>, path: &str, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
-        self.define(py, |definitions| definitions.create_link(path, link(target, file, hard)))
+    fn define_link(&self, py: Python<'_>, path: Name, target: Name, file: Option<Name>, hard: bool) -> PyResult<()> {
+        self.define(py, |definitions| definitions.create_link(&path, link(target, file, hard)))
     }
 
     /// Commits a datatype of the plan.
-    fn define_datatype(&self, py: Python<'_>, path: &str, datatype: &Datatype) -> PyResult<()> {
+    fn define_datatype(&self, py: Python<'_>, path: Name, datatype: &Datatype) -> PyResult<()> {
         let datatype = datatype.core();
-        self.define(py, |definitions| definitions.create_datatype(path, &datatype))
+        self.define(py, |definitions| definitions.create_datatype(&path, &datatype))
     }
 
     /// Sets an attribute of an object of the plan.
@@ -151,39 +146,40 @@ impl WritePlan {
     fn set_attribute(
         &self,
         py: Python<'_>,
-        path: &str,
-        name: &str,
+        path: Name,
+        name: Name,
         shape: Option<Vec<u64>>,
         datatype: &Datatype,
         value: Vec<u8>,
         heap: Vec<Vec<u8>>,
     ) -> PyResult<()> {
         let datatype = datatype.core();
-        self.define(py, |definitions| definitions.set_attribute(path, name, &attribute(shape, datatype, value, heap)?))
+        self.define(py, |definitions| definitions.set_attribute(&path, &name, &attribute(shape, datatype, value, heap)?))
     }
 
     /// Defines a dataset of references to the objects at these paths, or sets an attribute called `name`.
     #[pyo3(signature = (path, name, shape, targets))]
-    fn set_references(&self, py: Python<'_>, path: &str, name: Option<&str>, shape: Vec<u64>, targets: Vec<Option<String>>) -> PyResult<()> {
+    fn set_references(&self, py: Python<'_>, path: Name, name: Option<Name>, shape: Vec<u64>, targets: Vec<Option<Name>>) -> PyResult<()> {
+        let targets: Vec<Option<String>> = targets.into_iter().map(|target| target.map(String::from)).collect();
         self.define(py, |definitions| match name {
-            None => definitions.create_references(path, shape, &targets),
-            Some(name) => definitions.set_references(path, name, shape, &targets),
+            None => definitions.create_references(&path, shape, &targets),
+            Some(name) => definitions.set_references(&path, &name, shape, &targets),
         })
     }
 
     /// Whether the order of an object's attributes and members is recorded.
-    fn set_tracked(&self, py: Python<'_>, path: &str, tracked: bool) -> PyResult<()> {
-        self.define(py, |definitions| definitions.set_tracked(path, tracked))
+    fn set_tracked(&self, py: Python<'_>, path: Name, tracked: bool) -> PyResult<()> {
+        self.define(py, |definitions| definitions.set_tracked(&path, tracked))
     }
 
     /// Makes a dataset the scale of a dimension of another.
-    fn attach_scale(&self, py: Python<'_>, path: &str, dimension: u32, scale: &str) -> PyResult<()> {
-        self.define(py, |definitions| definitions.attach_scale(path, dimension, scale))
+    fn attach_scale(&self, py: Python<'_>, path: Name, dimension: u32, scale: Name) -> PyResult<()> {
+        self.define(py, |definitions| definitions.attach_scale(&path, dimension, &scale))
     }
 
     /// Start and count of the part of a dataset of the plan that a task writes.
-    fn region(&self, py: Python<'_>, path: &str, task: u64) -> PyResult<(Vec<u64>, Vec<u64>)> {
-        let region = self.plan(py)?.region(path, task).map_err(|error| raise(py, &error))?;
+    fn region(&self, py: Python<'_>, path: Name, task: u64) -> PyResult<(Vec<u64>, Vec<u64>)> {
+        let region = self.plan(py)?.region(&path, task).map_err(|error| raise(py, &error))?;
         Ok((region.start, region.count))
     }
 

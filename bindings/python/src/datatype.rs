@@ -12,6 +12,7 @@ use pyo3::types::{PyString, PyTuple, PyType};
 
 use crate::error::raise;
 use crate::float_layout::FloatLayout;
+use crate::name::Name;
 use crate::reference;
 
 /// How one element is stored: the class, the size and what else the class has. Copies share the members of compounds and
@@ -278,15 +279,15 @@ impl Datatype {
 
     /// Bytes without a meaning.
     #[staticmethod]
-    #[pyo3(signature = (size, tag=""))]
-    fn opaque(size: u64, tag: &str) -> Self {
-        Core::Opaque { size, tag: tag.to_owned() }.into()
+    #[pyo3(signature = (size, tag=Name(String::new())), text_signature = "(size, tag='')")]
+    fn opaque(size: u64, tag: Name) -> Self {
+        Core::Opaque { size, tag: tag.0 }.into()
     }
 
     /// A compound: name, byte offset and datatype of each field.
     #[staticmethod]
-    fn compound(size: u64, fields: Vec<(String, u64, PyRef<'_, Datatype>)>) -> Self {
-        let member = |(name, offset, datatype): (String, u64, PyRef<'_, Datatype>)| Member { name, offset, datatype: datatype.core() };
+    fn compound(size: u64, fields: Vec<(Name, u64, PyRef<'_, Datatype>)>) -> Self {
+        let member = |(name, offset, datatype): (Name, u64, PyRef<'_, Datatype>)| Member { name: name.0, offset, datatype: datatype.core() };
         Core::Compound { size, members: fields.into_iter().map(member).collect() }.into()
     }
 
@@ -299,8 +300,8 @@ impl Datatype {
     /// An enumeration: an integer, and name and value of each member.
     #[staticmethod]
     #[pyo3(name = "enum")]
-    fn enumeration(base: &Self, values: Vec<(String, i128)>) -> Self {
-        let members = values.into_iter().map(|(name, value)| EnumMember { name, value }).collect();
+    fn enumeration(base: &Self, values: Vec<(Name, i128)>) -> Self {
+        let members = values.into_iter().map(|(name, value)| EnumMember { name: name.0, value }).collect();
         Core::Enum { base: Box::new(base.core()), members }.into()
     }
 
@@ -406,16 +407,17 @@ impl Datatype {
 
     /// What the writer of opaque bytes called them.
     #[getter]
-    fn tag(&self, py: Python<'_>) -> PyResult<&str> {
+    fn tag(&self, py: Python<'_>) -> PyResult<Name> {
         let Core::Opaque { tag, .. } = &self.core else { return Err(self.missing(py, "tag")) };
-        Ok(tag)
+        Ok(Name(tag.clone()))
     }
 
     /// Name, byte offset and datatype of each field of a compound.
     #[getter]
     fn fields<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
         let Core::Compound { members, .. } = &self.core else { return Err(self.missing(py, "fields")) };
-        let fields = || PyTuple::new(py, members.iter().map(|member| (member.name.as_str(), member.offset, Self::from(&member.datatype)))).map(Bound::unbind);
+        let fields =
+            || PyTuple::new(py, members.iter().map(|member| (Name(member.name.clone()), member.offset, Self::from(&member.datatype)))).map(Bound::unbind);
         self.members.get_or_try_init(py, fields).map(|fields| fields.bind(py))
     }
 
@@ -423,7 +425,7 @@ impl Datatype {
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyTuple>> {
         let Core::Enum { members, .. } = &self.core else { return Err(self.missing(py, "values")) };
-        let values = || PyTuple::new(py, members.iter().map(|member| (member.name.as_str(), member.value))).map(Bound::unbind);
+        let values = || PyTuple::new(py, members.iter().map(|member| (Name(member.name.clone()), member.value))).map(Bound::unbind);
         self.members.get_or_try_init(py, values).map(|values| values.bind(py))
     }
 

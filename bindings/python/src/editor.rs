@@ -13,6 +13,7 @@ use crate::back;
 use crate::dataset_definition::DatasetDefinition;
 use crate::datatype::Datatype;
 use crate::file::File;
+use crate::name::Name;
 use crate::session::Session;
 use crate::wait::{run, wait_writing};
 use crate::writer::attribute;
@@ -85,7 +86,7 @@ impl Editor {
         &self,
         py: Python<'_>,
         number: u64,
-        name: String,
+        name: Name,
         shape: Option<Vec<u64>>,
         datatype: &Datatype,
         value: Vec<u8>,
@@ -99,17 +100,17 @@ impl Editor {
     }
 
     /// Deletes an attribute.
-    fn delete_attribute(&self, py: Python<'_>, number: u64, name: String) -> PyResult<()> {
+    fn delete_attribute(&self, py: Python<'_>, number: u64, name: Name) -> PyResult<()> {
         self.with(py, move |editor| editor.delete_attribute(ObjectId(number), &name))
     }
 
     /// Creates a group, and those above it.
-    fn create_group(&self, py: Python<'_>, path: String, tracked: Option<bool>) -> PyResult<()> {
+    fn create_group(&self, py: Python<'_>, path: Name, tracked: Option<bool>) -> PyResult<()> {
         self.with(py, move |editor| editor.create_group(&path, tracked.unwrap_or(false)).map(drop))
     }
 
     /// Creates a dataset without values, and the groups above it. Returns the shape of its chunks.
-    fn create_dataset(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, tracked: Option<bool>) -> PyResult<Option<Vec<u64>>> {
+    fn create_dataset(&self, py: Python<'_>, path: Name, definition: PyRef<'_, DatasetDefinition>, tracked: Option<bool>) -> PyResult<Option<Vec<u64>>> {
         let definition = definition.0.clone();
         self.with(py, move |editor| {
             let checked = definition.checked_own()?;
@@ -125,7 +126,7 @@ impl Editor {
     }
 
     /// Creates a virtual dataset. Mappings are as in `Writer.create_virtual`.
-    fn create_virtual(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
+    fn create_virtual(&self, py: Python<'_>, path: Name, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
         let definition = definition.0.clone();
         self.with(py, move |editor| {
             let storage = NewStorage::Virtual(mappings.into_iter().map(back::mapping).collect());
@@ -135,39 +136,39 @@ impl Editor {
     }
 
     /// Commits a datatype under this name.
-    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Datatype) -> PyResult<()> {
+    fn create_datatype(&self, py: Python<'_>, path: Name, datatype: &Datatype) -> PyResult<()> {
         let datatype = datatype.core();
         self.with(py, move |editor| editor.create_datatype(&path, &datatype).map(drop))
     }
 
     /// Creates a link to a path of this file, or of another one.
     #[pyo3(signature = (path, target, file=None))]
-    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>) -> PyResult<()> {
+    fn create_link(&self, py: Python<'_>, path: Name, target: Name, file: Option<Name>) -> PyResult<()> {
         let target = match file {
-            Some(file) => LinkTarget::External { file, path: target },
-            None => LinkTarget::Soft(target),
+            Some(file) => LinkTarget::External { file: file.0, path: target.0 },
+            None => LinkTarget::Soft(target.0),
         };
         self.with(py, move |editor| editor.create_link(&path, &target))
     }
 
     /// Gives the object with this number one more name.
-    fn create_hard_link(&self, py: Python<'_>, path: String, number: u64) -> PyResult<()> {
+    fn create_hard_link(&self, py: Python<'_>, path: Name, number: u64) -> PyResult<()> {
         self.with(py, move |editor| editor.create_link(&path, &LinkTarget::Hard(ObjectId(number))))
     }
 
     /// Removes a link, and the object if it has no other name. Returns the numbers of the objects that were removed.
-    fn remove(&self, py: Python<'_>, path: String) -> PyResult<Vec<u64>> {
+    fn remove(&self, py: Python<'_>, path: Name) -> PyResult<Vec<u64>> {
         self.with(py, move |editor| Ok(editor.remove(&path)?.into_iter().map(|object| object.0).collect()))
     }
 
     /// Gives a link another name.
-    fn rename(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+    fn rename(&self, py: Python<'_>, path: Name, to: Name) -> PyResult<()> {
         self.with(py, move |editor| editor.rename(&path, &to))
     }
 
     /// Copies the object with this number of a view of this file, or of another file, to `path`.
     #[expect(clippy::too_many_arguments, reason = "the options of h5py")]
-    fn copy(&self, py: Python<'_>, file: &File, number: u64, path: String, shallow: bool, soft: bool, external: bool, attributes: bool) -> PyResult<()> {
+    fn copy(&self, py: Python<'_>, file: &File, number: u64, path: Name, shallow: bool, soft: bool, external: bool, attributes: bool) -> PyResult<()> {
         let source = Found::new(file.0.clone(), ObjectId(number));
         let options = edit::CopyOptions::default().with_shallow(shallow).with_expanded(soft, external).with_attributes(attributes);
         let (shared, cancellation) = (self.0.clone(), Cancellation::new());

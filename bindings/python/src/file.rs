@@ -11,6 +11,7 @@ use crate::datatype::Datatype;
 use crate::decoding::{self, Decoding};
 use crate::error::raise;
 use crate::heap::Heap;
+use crate::name::{self, Name};
 use crate::ranges::OpenedBy;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
@@ -32,11 +33,11 @@ pub(crate) struct Dereferenced {
     /// Number of the object in its file.
     object: u64,
     /// Path of the object.
-    path: String,
+    path: Name,
     /// The elements of a region reference.
     selection: Option<Py<RegionSelection>>,
     /// The name of the attribute that an attribute reference points at.
-    attribute: Option<String>,
+    attribute: Option<Name>,
 }
 
 /// What opens the same version of a file again.
@@ -127,15 +128,15 @@ impl File {
     }
 
     /// The file and number of the object at `path`.
-    fn find(&self, py: Python<'_>, path: &str) -> PyResult<(File, u64)> {
-        let (file, path) = (self.0.clone(), path.to_owned());
+    fn find(&self, py: Python<'_>, path: Name) -> PyResult<(File, u64)> {
+        let file = self.0.clone();
         let found = parse(py, move || file.find(&path))?;
         Ok((File(found.file), found.object.0))
     }
 
     /// Whether there is an object at `path`; links that lead nowhere lead to none.
-    fn exists(&self, py: Python<'_>, path: &str) -> PyResult<bool> {
-        let (file, path) = (self.0.clone(), path.to_owned());
+    fn exists(&self, py: Python<'_>, path: Name) -> PyResult<bool> {
+        let file = self.0.clone();
         parse(py, move || file.exists(&path))
     }
 
@@ -156,7 +157,7 @@ impl File {
     fn names<'py>(&self, py: Python<'py>, group: u64) -> PyResult<Bound<'py, PyList>> {
         let file = self.0.clone();
         let links = parse(py, move || file.links(ObjectId(group)))?;
-        PyList::new(py, links.iter().map(|link| link.name.as_str()))
+        name::list(py, links.iter().map(|link| link.name.as_str()))
     }
 
     /// Number of a group's links.
@@ -172,15 +173,15 @@ impl File {
     }
 
     /// An absolute path of an object.
-    fn object_path(&self, py: Python<'_>, object: u64) -> PyResult<String> {
+    fn object_path(&self, py: Python<'_>, object: u64) -> PyResult<Name> {
         let file = self.0.clone();
-        parse(py, move || Ok(file.path_of(ObjectId(object))?.to_string()))
+        parse(py, move || Ok(Name(file.path_of(ObjectId(object))?.to_string())))
     }
 
     /// Describes the object at `path`, without its attributes, links, dimensions and values.
-    fn describe<'py>(&self, py: Python<'py>, object: u64, path: &str) -> PyResult<Bound<'py, PyDict>> {
+    fn describe<'py>(&self, py: Python<'py>, object: u64, path: Name) -> PyResult<Bound<'py, PyDict>> {
         let (file, id) = (self.0.clone(), ObjectId(object));
-        file.add_path(id, path);
+        file.add_path(id, &path);
         let (found, dataset) = parse(py, move || {
             let found = file.object(id);
             // The extent of a virtual dataset may depend on its sources, which are other files.
@@ -208,17 +209,17 @@ impl File {
     }
 
     /// Name of each dimension of a dataset, and the object that holds its coordinates.
-    fn dimensions(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Option<String>, Option<u64>)>> {
+    fn dimensions(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Option<Name>, Option<u64>)>> {
         let file = self.0.clone();
         let dimensions = parse(py, move || file.dimensions(ObjectId(dataset)))?;
-        Ok(dimensions.iter().map(|dimension| (dimension.name.clone(), dimension.scale.map(|id| id.0))).collect())
+        Ok(dimensions.iter().map(|dimension| (dimension.name.clone().map(Name), dimension.scale.map(|id| id.0))).collect())
     }
 
     /// The netCDF dimensions that a group declares: name, extent, and whether it is unlimited.
-    fn declared_dimensions(&self, py: Python<'_>, group: u64) -> PyResult<Vec<(String, u64, bool)>> {
+    fn declared_dimensions(&self, py: Python<'_>, group: u64) -> PyResult<Vec<(Name, u64, bool)>> {
         let file = self.0.clone();
         let declared = parse(py, move || file.declared_dimensions(ObjectId(group)))?;
-        Ok(declared.iter().map(|dimension| (dimension.name.clone(), dimension.extent, dimension.unlimited)).collect())
+        Ok(declared.iter().map(|dimension| (Name(dimension.name.clone()), dimension.extent, dimension.unlimited)).collect())
     }
 
     /// Raises the error of an object that cannot be read.
@@ -228,17 +229,17 @@ impl File {
     }
 
     /// Names of an object's attributes.
-    fn attribute_names(&self, py: Python<'_>, object: u64) -> PyResult<Vec<String>> {
+    fn attribute_names(&self, py: Python<'_>, object: u64) -> PyResult<Vec<Name>> {
         let file = self.0.clone();
         let attributes = parse(py, move || file.attributes(ObjectId(object)))?;
-        Ok(attributes.iter().map(|attribute| attribute.name.clone()).collect())
+        Ok(attributes.iter().map(|attribute| Name(attribute.name.clone())).collect())
     }
 
     /// An attribute; `None` if there is none.
-    fn attribute(&self, py: Python<'_>, object: u64, name: &str) -> PyResult<Option<AttributeValue>> {
+    fn attribute(&self, py: Python<'_>, object: u64, name: Name) -> PyResult<Option<AttributeValue>> {
         let file = self.0.clone();
         let attributes = parse(py, move || file.attributes(ObjectId(object)))?;
-        let Some(attribute) = attributes.get(name) else { return Ok(None) };
+        let Some(attribute) = attributes.get(&name) else { return Ok(None) };
         let value = attribute.value.as_ref().map_err(|error| raise(py, &self.0.place(ObjectId(object), error.clone())))?;
         AttributeValue::new(py, &attribute.dataspace, value).map(Some)
     }
@@ -248,7 +249,7 @@ impl File {
         let (file, kind) = (self.0.clone(), reference::kind(py, kind)?);
         let found = parse(py, move || {
             let Some(found) = file.dereference(kind, element.len(), &element)?.pop().flatten() else { return Ok(None) };
-            let path = found.file.path_of(found.object)?.to_string();
+            let path = Name(found.file.path_of(found.object)?.to_string());
             Ok(Some((found, path)))
         })?;
         let Some((found, path)) = found else { return Ok(None) };
@@ -258,20 +259,20 @@ impl File {
                 let (kind, parts) = describe::selection(selection);
                 (Some(Py::new(py, RegionSelection { kind, parts })?), None)
             }
-            ReferencedPart::Attribute(name) => (None, Some(name)),
+            ReferencedPart::Attribute(name) => (None, Some(Name(name))),
         };
         Ok(Some(Dereferenced { file: Py::new(py, File(found.file))?, object: found.object.0, path, selection, attribute }))
     }
 
     /// A link of a group: its kind (`hard`, `soft`, `external` or `user-defined`), and for soft and external links the path and the file;
     /// `None` if there is none of this name.
-    fn link(&self, py: Python<'_>, group: u64, name: String) -> PyResult<Option<PyLink>> {
+    fn link(&self, py: Python<'_>, group: u64, name: Name) -> PyResult<Option<PyLink>> {
         stored::link(py, &self.0, group, name)
     }
 
     /// Visits all objects below a group, whose absolute path is `path`.
-    fn visit(&self, group: u64, path: &str) -> Visit {
-        Visit::new(self.0.clone(), group, path)
+    fn visit(&self, group: u64, path: Name) -> Visit {
+        Visit::new(self.0.clone(), group, &path)
     }
 
     /// Address of an object's header, as object references of HDF5 hold it; `None` in other formats.
@@ -317,12 +318,12 @@ impl File {
     }
 
     /// Name, offset and length of the files that hold a dataset's external raw data; a length of `None` is all that follows.
-    fn external_files(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+    fn external_files(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Name, u64, Option<u64>)>> {
         stored::external_files(py, &self.0, dataset)
     }
 
     /// The mappings of a virtual dataset: the source's file, path and selection, and the selection in the dataset.
-    fn virtual_mappings(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
+    fn virtual_mappings(&self, py: Python<'_>, dataset: u64) -> PyResult<Vec<(Name, Name, PySelection, PySelection)>> {
         stored::virtual_mappings(py, &self.0, dataset)
     }
 

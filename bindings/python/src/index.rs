@@ -19,14 +19,15 @@ use pyo3::types::{PyBytes, PyCapsule};
 use crate::error::raise;
 use crate::file::{File, PyAxis, selection};
 use crate::files::GivenFiles;
+use crate::name::{Name, texts};
 use crate::results::index::{Indexed, PlannedIndex, ValueCounts};
 use crate::wait::{run, wait, wait_writing};
 
 /// What an index is of: a path, or the paths of datasets that have one index together.
 #[derive(FromPyObject)]
 enum GivenDatasets {
-    Path(String),
-    Together(Vec<String>),
+    Path(Name),
+    Together(Vec<Name>),
 }
 
 /// A planned build of indexes.
@@ -56,8 +57,8 @@ impl IndexPlan {
         let (mut alone, mut composites) = (Vec::new(), Vec::new());
         for given in datasets {
             match given {
-                GivenDatasets::Path(path) => alone.push(path),
-                GivenDatasets::Together(paths) => composites.push(paths),
+                GivenDatasets::Path(path) => alone.push(path.0),
+                GivenDatasets::Together(paths) => composites.push(texts(paths)),
             }
         }
         let request = IndexRequest::new(alone).with_composites(composites).with_level(level).with_raw(raw).with_shared_sidecar(together).with_rebuild(rebuild);

@@ -25,6 +25,7 @@ mod key;
 mod layout;
 mod list;
 mod model;
+mod name;
 mod part_file;
 mod plan;
 mod query;

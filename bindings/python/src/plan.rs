@@ -10,6 +10,7 @@ use pyo3::types::{PyBytes, PyCapsule};
 use crate::error::raise;
 use crate::files::GivenFiles;
 use crate::list;
+use crate::name::{ColumnText, Name};
 use crate::reader::{Reader, schema_capsule};
 use crate::results::counting::Summary;
 use crate::results::layout::StorageLayout;
@@ -46,12 +47,12 @@ impl Plan {
     fn new(
         py: Python<'_>,
         files: GivenFiles<'_>,
-        path: String,
+        path: Name,
         file_pattern: Option<String>,
         model: Option<String>,
         layout: Option<&str>,
-        columns: Option<Vec<String>>,
-        where_text: Option<&str>,
+        columns: Option<Vec<ColumnText>>,
+        where_text: Option<ColumnText>,
         lists: Vec<list::Named<'_>>,
         substrait: Option<&[u8]>,
         limit: Option<u64>,
@@ -65,7 +66,7 @@ impl Plan {
         let prepared = (|| {
             request.layout = layout.map(str::parse::<Layout>).transpose()?;
             request.nonconforming = nonconforming.map(self::nonconforming).transpose()?.unwrap_or_default();
-            let text = where_text.map(|text| Predicate::parse_with(text, &lists)).transpose()?;
+            let text = where_text.map(|text| Predicate::parse_with(&text.0, &lists)).transpose()?;
             let expression = substrait.map(Predicate::from_substrait).transpose()?.flatten();
             request.predicate = match (text, expression) {
                 (Some(a), Some(b)) => Some(a.and(b)),
@@ -76,7 +77,7 @@ impl Plan {
         prepared.map_err(|error: Error| raise(py, &error))?;
         request.file_pattern = file_pattern;
         request.naming = Naming::of(model);
-        request.columns = columns;
+        request.columns = columns.map(|columns| columns.into_iter().map(|column| column.0).collect());
         request.limit = limit;
         request.batch_rows = batch_rows;
         request.decode = decode;
@@ -103,17 +104,17 @@ impl Plan {
     }
 
     /// Aggregates of a numeric column.
-    fn summary(&self, py: Python<'_>, column: String) -> PyResult<Summary> {
+    fn summary(&self, py: Python<'_>, column: ColumnText) -> PyResult<Summary> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.summary(&column, &shared))).map(Summary::from)
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.summary(&column.0, &shared))).map(Summary::from)
     }
 
     /// Counts the values of a numeric column in each bin.
-    fn histogram(&self, py: Python<'_>, column: String, edges: Vec<f64>) -> PyResult<Vec<u64>> {
+    fn histogram(&self, py: Python<'_>, column: ColumnText, edges: Vec<f64>) -> PyResult<Vec<u64>> {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
-        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.histogram(&column, &edges, &shared)))
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.histogram(&column.0, &edges, &shared)))
     }
 
     /// Names of members of the groups that are not columns, each with the reason.

@@ -14,6 +14,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::files::GivenFiles;
 use crate::list;
+use crate::name::{ColumnText, Name};
 use crate::plan::Plan;
 use crate::results::counting::{Step, Summary};
 use crate::wait::{parse, wait};
@@ -43,19 +44,19 @@ impl Query {
     fn new(
         py: Python<'_>,
         files: GivenFiles<'_>,
-        group: String,
-        text: Option<String>,
+        group: Name,
+        text: Option<ColumnText>,
         rows: Option<String>,
-        variables: Vec<(String, PyRef<'_, File>, String)>,
+        variables: Vec<(ColumnText, PyRef<'_, File>, Name)>,
         lists: Vec<list::Named<'_>>,
         file_pattern: Option<String>,
         file_captures: Vec<(String, Vec<String>)>,
         decode: bool,
     ) -> PyResult<Self> {
         let files = files.files();
-        let variables = variables.into_iter().map(|(name, file, path)| (name, Origin::new(file.0.clone(), path)));
+        let variables = variables.into_iter().map(|(name, file, path)| (name.0, Origin::new(file.0.clone(), path.0)));
         let lists = list::of_all(py, lists)?;
-        let request = QueryRequest::new(group, text)
+        let request = QueryRequest::new(group.0, text.map(|text| text.0))
             .with_rows(rows)
             .with_variables(variables.collect())
             .with_lists(lists)

@@ -17,6 +17,7 @@ use crate::error::raise;
 use crate::file::File;
 use crate::files::Files;
 use crate::foreign::{Described, PythonArray};
+use crate::name::Name;
 use crate::ranges::{OpenedBy, PythonRanges};
 use crate::reader::Reader;
 use crate::results::counting::Counters;
@@ -124,8 +125,8 @@ impl Session {
     }
 
     /// Begins to read a dataset of each file, in parallel.
-    fn begin_each(&self, py: Python<'_>, paths: Vec<PathBuf>, dataset: String) -> PyResult<EachBatch> {
-        EachBatch::new(&self.0, paths, dataset).map_err(|error| raise(py, &error))
+    fn begin_each(&self, py: Python<'_>, paths: Vec<PathBuf>, dataset: Name) -> PyResult<EachBatch> {
+        EachBatch::new(&self.0, paths, dataset.0).map_err(|error| raise(py, &error))
     }
 
     /// Opens what an object with a method `read_ranges` reads, of `length` bytes; `name` is for messages.

@@ -11,10 +11,11 @@ use crate::describe;
 use crate::error::raise;
 use crate::file::File;
 use crate::heap::Heap;
+use crate::name::Name;
 use crate::wait::run;
 
 /// Kind of a link (`hard`, `soft`, `external` or `user-defined`), and for soft and external links the path and the file.
-pub(crate) type PyLink = (&'static str, Option<String>, Option<String>);
+pub(crate) type PyLink = (&'static str, Option<Name>, Option<Name>);
 
 /// Origin of a chunk in the dataset, the skipped filters as bits, its offset in the file, and its bytes there.
 type PyChunk = (Vec<u64>, u32, u64, u64);
@@ -26,13 +27,13 @@ type PyPlaces = (Py<PyBytes>, Py<PyBytes>, Py<PyBytes>, Vec<(u64, u32)>, Vec<(u6
 pub(crate) type PySelection = (&'static str, Vec<Vec<Vec<u64>>>);
 
 /// A link of a group; `None` if there is none of this name.
-pub(crate) fn link(py: Python<'_>, file: &hyperslab::File, group: u64, name: String) -> PyResult<Option<PyLink>> {
+pub(crate) fn link(py: Python<'_>, file: &hyperslab::File, group: u64, name: Name) -> PyResult<Option<PyLink>> {
     let file = file.clone();
     let found = run(py, move || file.link(ObjectId(group), &name))?;
     Ok(found.map(|link| match link.target {
         LinkTarget::Hard(_) => ("hard", None, None),
-        LinkTarget::Soft(path) => ("soft", Some(path), None),
-        LinkTarget::External { file, path } => ("external", Some(path), Some(file)),
+        LinkTarget::Soft(path) => ("soft", Some(Name(path)), None),
+        LinkTarget::External { file, path } => ("external", Some(Name(path)), Some(Name(file))),
         LinkTarget::UserDefined(_) => ("user-defined", None, None),
     }))
 }
@@ -154,17 +155,17 @@ pub(crate) fn fill_heap(py: Python<'_>, file: &hyperslab::File, dataset: u64) ->
 }
 
 /// Name, offset and length of the files that hold a dataset's external raw data; a length of `None` is all that follows.
-pub(crate) fn external_files(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(String, u64, Option<u64>)>> {
+pub(crate) fn external_files(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(Name, u64, Option<u64>)>> {
     let description = file.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
-    Ok(description.external_files.iter().map(|part| (part.file.clone(), part.offset, part.length)).collect())
+    Ok(description.external_files.iter().map(|part| (Name(part.file.clone()), part.offset, part.length)).collect())
 }
 
 /// The mappings of a virtual dataset: the source's file, path and selection, and the selection in the dataset.
-pub(crate) fn virtual_mappings(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(String, String, PySelection, PySelection)>> {
+pub(crate) fn virtual_mappings(py: Python<'_>, file: &hyperslab::File, dataset: u64) -> PyResult<Vec<(Name, Name, PySelection, PySelection)>> {
     let description = file.dataset(ObjectId(dataset)).map_err(|error| raise(py, &error))?;
     let mapping = |mapping: &hyperslab::VirtualMapping| {
         let selection = |stored: &hyperslab::StoredSelection| describe::selection(stored.clone());
-        (mapping.file.clone(), mapping.dataset.clone(), selection(&mapping.source_selection), selection(&mapping.selection))
+        (Name(mapping.file.clone()), Name(mapping.dataset.clone()), selection(&mapping.source_selection), selection(&mapping.selection))
     };
     Ok(description.virtual_mappings.iter().map(mapping).collect())
 }

@@ -8,10 +8,11 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::datatype::Datatype;
 use crate::describe;
+use crate::name::{self, Name};
 use crate::wait::parse;
 
 /// The path of an object relative to the group from which the visit began, its number, and its description as of `File.describe`.
-type Visited<'py> = (String, u64, Bound<'py, PyDict>);
+type Visited<'py> = (Name, u64, Bound<'py, PyDict>);
 
 /// Every object below a group, each once, depth first in the order of the names.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -35,7 +36,7 @@ impl Visit {
     /// Paths of the next objects; none at the end.
     fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let batch = self.next_batch(py)?;
-        PyList::new(py, batch.iter().map(|walked| walked.path.as_str()))
+        name::list(py, batch.iter().map(|walked| walked.path.as_str()))
     }
 
     /// The next objects; none at the end. One that cannot be read is described as such.
@@ -67,7 +68,7 @@ impl Visit {
                     }
                 };
                 dict.set_item("kind", kind)?;
-                Ok((path, id.0, dict))
+                Ok((Name(path), id.0, dict))
             })
             .collect()
     }

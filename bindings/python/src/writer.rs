@@ -15,6 +15,7 @@ use crate::dataset_definition::{DatasetDefinition, dataspace};
 use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::heap::Heap;
+use crate::name::Name;
 use crate::results::object::{self, Definition, Member, ObjectInfo, ReferenceTarget};
 use crate::target::{Ended, Target};
 use crate::wait::{run, wait_writing};
@@ -53,11 +54,11 @@ pub(crate) fn attribute(shape: Option<Vec<u64>>, datatype: hyperslab::Datatype, 
 }
 
 /// A link to `target`, in `file` if that is given.
-pub(crate) fn link(target: String, file: Option<String>, hard: bool) -> Link {
+pub(crate) fn link(target: Name, file: Option<Name>, hard: bool) -> Link {
     match file {
-        Some(file) => Link::External { file, path: target },
-        None if hard => Link::Hard(target),
-        None => Link::Soft(target),
+        Some(file) => Link::External { file: file.0, path: target.0 },
+        None if hard => Link::Hard(target.0),
+        None => Link::Soft(target.0),
     }
 }
 
@@ -131,7 +132,7 @@ impl Writer {
     }
 
     /// Defines a group and those above it.
-    fn create_group(&self, py: Python<'_>, path: String) -> PyResult<()> {
+    fn create_group(&self, py: Python<'_>, path: Name) -> PyResult<()> {
         self.with(py, |target| target.create_group(&path))
     }
 
@@ -141,7 +142,7 @@ impl Writer {
     fn create_dataset(
         &self,
         py: Python<'_>,
-        path: String,
+        path: Name,
         definition: PyRef<'_, DatasetDefinition>,
         region: Option<(Vec<u64>, Vec<u64>)>,
         rows: bool,
@@ -159,7 +160,7 @@ impl Writer {
     }
 
     /// What a dataset is, and which part of it may be written.
-    fn definition(&self, py: Python<'_>, path: String) -> PyResult<Definition> {
+    fn definition(&self, py: Python<'_>, path: Name) -> PyResult<Definition> {
         let (found, region) = self.with(py, move |target| target.definition(&path))?;
         let datatype = Py::new(py, Datatype::from(&found.datatype))?;
         let region = region.map(|region| (region.start, region.count));
@@ -168,48 +169,48 @@ impl Writer {
 
     /// Defines a virtual dataset. A mapping has the file and the path of the source, and start, stride, count and block of each
     /// dimension in the source and in this dataset; `None` selects all.
-    fn create_virtual(&self, py: Python<'_>, path: String, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
+    fn create_virtual(&self, py: Python<'_>, path: Name, definition: PyRef<'_, DatasetDefinition>, mappings: Vec<back::PyMapping>) -> PyResult<()> {
         let definition = definition.0.clone();
         self.with(py, move |target| target.create_virtual(&path, definition, mappings.into_iter().map(back::mapping).collect()))
     }
 
     /// The object at a path; `None` if there is none.
-    fn look_up(&self, py: Python<'_>, path: String) -> PyResult<Option<ObjectInfo>> {
+    fn look_up(&self, py: Python<'_>, path: Name) -> PyResult<Option<ObjectInfo>> {
         self.with(py, |target| back::look_up(target.objects(), &path))
     }
 
     /// The members of a group.
-    fn members(&self, py: Python<'_>, path: String) -> PyResult<Vec<Member>> {
+    fn members(&self, py: Python<'_>, path: Name) -> PyResult<Vec<Member>> {
         self.with(py, |target| back::members(target.objects(), &path))
     }
 
     /// The member of a group with this name; `None` if there is none.
-    fn member(&self, py: Python<'_>, path: String, name: String) -> PyResult<Option<Member>> {
+    fn member(&self, py: Python<'_>, path: Name, name: Name) -> PyResult<Option<Member>> {
         self.with(py, |target| back::member(target.objects(), &path, &name))
     }
 
     /// A path of the object with this number, `None` if it was removed.
-    fn path_of(&self, py: Python<'_>, number: u64) -> PyResult<Option<String>> {
-        self.with(py, |target| Ok(target.objects().path_of(number)))
+    fn path_of(&self, py: Python<'_>, number: u64) -> PyResult<Option<Name>> {
+        self.with(py, |target| Ok(target.objects().path_of(number).map(Name)))
     }
 
     /// Removes a name, and the object if it has no other name.
-    fn remove(&self, py: Python<'_>, path: String) -> PyResult<()> {
+    fn remove(&self, py: Python<'_>, path: Name) -> PyResult<()> {
         self.with(py, |target| target.remove(&path))
     }
 
     /// Renames an object.
-    fn rename(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+    fn rename(&self, py: Python<'_>, path: Name, to: Name) -> PyResult<()> {
         self.with(py, |target| target.rename(&path, &to))
     }
 
     /// The extent of a dataset; `None` is null.
-    fn shape(&self, py: Python<'_>, path: String) -> PyResult<Option<Vec<u64>>> {
+    fn shape(&self, py: Python<'_>, path: Name) -> PyResult<Option<Vec<u64>>> {
         self.with(py, |target| Ok(object::shape_of(&back::extent(target, &path)?)))
     }
 
     /// Describes the object at a path, as `File.describe` does.
-    fn describe<'py>(&self, py: Python<'py>, path: String) -> PyResult<Bound<'py, PyDict>> {
+    fn describe<'py>(&self, py: Python<'py>, path: Name) -> PyResult<Bound<'py, PyDict>> {
         let found = self.with(py, move |target| back::find(target, &path))?;
         back::describe(py, &found)
     }
@@ -218,7 +219,7 @@ impl Writer {
     ///
     /// Callers (only `hyperslab.writing.new_dataset`) hold an array that owns that memory, writable, contiguous and not used by another
     /// thread, until this returns.
-    fn read_into(&self, py: Python<'_>, path: String, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize) -> PyResult<Heap> {
+    fn read_into(&self, py: Python<'_>, path: Name, start: Vec<u64>, count: Vec<u64>, address: usize, length: usize) -> PyResult<Heap> {
         let shared = self.0.clone();
         let work = move || {
             let found = locked(&shared, |target| target.read(&path, &Region { start, count }))?;
@@ -242,34 +243,34 @@ impl Writer {
     }
 
     /// Names of an object's attributes.
-    fn attribute_names(&self, py: Python<'_>, path: String) -> PyResult<Vec<String>> {
-        self.with(py, |target| target.objects().attribute_names(&path))
+    fn attribute_names(&self, py: Python<'_>, path: Name) -> PyResult<Vec<Name>> {
+        self.with(py, |target| Ok(target.objects().attribute_names(&path)?.into_iter().map(Name).collect()))
     }
 
     /// An attribute; `None` if there is none.
-    fn attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<Option<object::AttributeValue>> {
+    fn attribute(&self, py: Python<'_>, path: Name, name: Name) -> PyResult<Option<object::AttributeValue>> {
         let found = self.with(py, |target| target.objects().attribute(&path, &name))?;
         found.map(|found| object::AttributeValue::new(py, &found.dataspace, &found.value)).transpose()
     }
 
     /// Copies the attributes of an object to another.
-    fn copy_attributes(&self, py: Python<'_>, path: String, to: String) -> PyResult<()> {
+    fn copy_attributes(&self, py: Python<'_>, path: Name, to: Name) -> PyResult<()> {
         self.with(py, |target| target.objects().copy_attributes(&path, &to))
     }
 
     /// Removes an attribute.
-    fn remove_attribute(&self, py: Python<'_>, path: String, name: String) -> PyResult<()> {
+    fn remove_attribute(&self, py: Python<'_>, path: Name, name: Name) -> PyResult<()> {
         self.with(py, |target| target.objects().remove_attribute(&path, &name))
     }
 
     /// Defines a link to a path of this file, or of another; with `hard`, another name of the object there.
     #[pyo3(signature = (path, target, file=None, hard=false))]
-    fn create_link(&self, py: Python<'_>, path: String, target: String, file: Option<String>, hard: bool) -> PyResult<()> {
+    fn create_link(&self, py: Python<'_>, path: Name, target: Name, file: Option<Name>, hard: bool) -> PyResult<()> {
         self.with(py, |writer| writer.create_link(&path, link(target, file, hard)))
     }
 
     /// Commits a datatype under this name.
-    fn create_datatype(&self, py: Python<'_>, path: String, datatype: &Datatype) -> PyResult<()> {
+    fn create_datatype(&self, py: Python<'_>, path: Name, datatype: &Datatype) -> PyResult<()> {
         let datatype = datatype.core();
         self.with(py, |target| target.create_datatype(&path, datatype))
     }
@@ -277,13 +278,13 @@ impl Writer {
     /// In a task, opens a dataset of the plan for writing. `region` is start and count of a part of it; by default the region in
     /// the plan.
     #[pyo3(signature = (path, region=None))]
-    fn open_dataset(&self, py: Python<'_>, path: String, region: Option<(Vec<u64>, Vec<u64>)>) -> PyResult<()> {
+    fn open_dataset(&self, py: Python<'_>, path: Name, region: Option<(Vec<u64>, Vec<u64>)>) -> PyResult<()> {
         let region = region.map(|(start, count)| Region { start, count });
         self.with(py, |target| target.open_dataset(&path, region))
     }
 
     /// Whether the plan defines a dataset at this path that the task has not opened yet.
-    fn is_planned(&self, py: Python<'_>, path: String) -> PyResult<bool> {
+    fn is_planned(&self, py: Python<'_>, path: Name) -> PyResult<bool> {
         self.with(py, |target| Ok(target.is_planned(&path)))
     }
 
@@ -292,8 +293,8 @@ impl Writer {
     fn set_attribute(
         &self,
         py: Python<'_>,
-        path: String,
-        name: String,
+        path: Name,
+        name: Name,
         shape: Option<Vec<u64>>,
         datatype: &Datatype,
         value: Vec<u8>,
@@ -305,32 +306,33 @@ impl Writer {
 
     /// Defines a dataset of references to the objects at these paths, or sets an attribute called `name`.
     #[pyo3(signature = (path, name, shape, targets))]
-    fn set_references(&self, py: Python<'_>, path: String, name: Option<String>, shape: Vec<u64>, targets: Vec<Option<String>>) -> PyResult<()> {
+    fn set_references(&self, py: Python<'_>, path: Name, name: Option<Name>, shape: Vec<u64>, targets: Vec<Option<Name>>) -> PyResult<()> {
+        let targets: Vec<Option<String>> = targets.into_iter().map(|target| target.map(String::from)).collect();
         self.with(py, move |target| target.set_references(&path, name.as_deref(), shape, &targets))
     }
 
     /// Makes a dataset the scale of a dimension of another.
-    fn attach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
+    fn attach_scale(&self, py: Python<'_>, path: Name, dimension: u32, scale: Name) -> PyResult<()> {
         self.with(py, |target| target.attach_scale(&path, dimension, &scale))
     }
 
     /// Detaches a scale from a dimension of a dataset.
-    fn detach_scale(&self, py: Python<'_>, path: String, dimension: u32, scale: String) -> PyResult<()> {
+    fn detach_scale(&self, py: Python<'_>, path: Name, dimension: u32, scale: Name) -> PyResult<()> {
         self.with(py, |target| target.objects().detach_scale(&path, dimension, &scale))
     }
 
     /// The paths of the scales that are attached to a dataset, by dimension.
-    fn scales(&self, py: Python<'_>, path: String) -> PyResult<BTreeMap<u32, Vec<String>>> {
-        self.with(py, |target| target.objects().scales(&path))
+    fn scales(&self, py: Python<'_>, path: Name) -> PyResult<BTreeMap<u32, Vec<Name>>> {
+        self.with(py, |target| Ok(target.objects().scales(&path)?.into_iter().map(|(axis, scales)| (axis, scales.into_iter().map(Name).collect())).collect()))
     }
 
     /// Whether the order of an object's attributes and members is recorded.
-    fn set_tracked(&self, py: Python<'_>, path: String, tracked: bool) -> PyResult<()> {
+    fn set_tracked(&self, py: Python<'_>, path: Name, tracked: bool) -> PyResult<()> {
         self.with(py, |target| target.set_tracked(&path, tracked))
     }
 
     /// Sets the extent of a dataset.
-    fn resize(&self, py: Python<'_>, path: String, shape: Vec<u64>) -> PyResult<()> {
+    fn resize(&self, py: Python<'_>, path: Name, shape: Vec<u64>) -> PyResult<()> {
         self.with(py, |target| target.resize(&path, shape))
     }
 
@@ -345,7 +347,7 @@ impl Writer {
     fn write(
         &self,
         py: Python<'_>,
-        path: String,
+        path: Name,
         start: Vec<u64>,
         count: Vec<u64>,
         address: usize,
@@ -386,7 +388,7 @@ impl Writer {
     ///
     /// Callers (only `hyperslab.writing.write_table`) hold the Arrow array that owns that memory until this returns.
     #[expect(clippy::too_many_arguments, reason = "rows, and the two buffers of an Arrow array")]
-    fn write_text(&self, py: Python<'_>, path: String, first: u64, count: usize, offsets: usize, width: usize, data: usize, length: usize) -> PyResult<()> {
+    fn write_text(&self, py: Python<'_>, path: Name, first: u64, count: usize, offsets: usize, width: usize, data: usize, length: usize) -> PyResult<()> {
         let shared = self.0.clone();
         wait_writing(py, &Cancellation::new(), move || {
             let offsets_length = count.checked_add(1).and_then(|n| n.checked_mul(width)).filter(|_| matches!(width, 4 | 8) && offsets != 0);

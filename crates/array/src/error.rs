@@ -1,7 +1,10 @@
 //! The error type of all crates: its kind, file, object, byte offset, and a message that says what to do.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+
+use crate::name::printable;
 
 /// What went wrong, in the classes that a caller can act on. Python and Java have one class each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +70,7 @@ struct Inner {
 impl Error {
     /// An error of `kind`; `message` says what was found, what was expected and what to do.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        let message = message.into();
+        let message = readable(message.into());
         Self(Box::new(Inner { kind, message, file: None, object: None, offset: None, os_error: None, may_pass: false, source: None }))
     }
     /// [`ErrorKind::NotFound`].
@@ -129,7 +132,7 @@ impl Error {
     }
     /// Names the object (an HDF5 path), unless an inner place has named one already.
     pub fn at_object(mut self, path: impl Into<String>) -> Self {
-        self.0.object.get_or_insert_with(|| path.into());
+        self.0.object.get_or_insert_with(|| readable(path.into()));
         self
     }
     /// Names the byte offset in the file, unless an inner place has named one already.
@@ -178,6 +181,28 @@ impl Error {
     pub fn retryable(&self) -> bool {
         self.0.may_pass
     }
+}
+
+/// A message with its names as they are printed: those that were quoted by `{:?}`, too.
+fn readable(message: String) -> String {
+    const QUOTED: &str = "\\u{10ff";
+    let message = match printable(&message) {
+        Cow::Borrowed(_) => message,
+        Cow::Owned(message) => message,
+    };
+    if !message.contains(QUOTED) {
+        return message;
+    }
+    let mut parts = message.split(QUOTED);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once('}') {
+            Some(("00", rest)) => text.extend(["#", rest]),
+            Some((byte, rest)) => text.extend(["\\x", byte, rest]),
+            None => text.push_str(part),
+        }
+    }
+    text
 }
 
 impl fmt::Display for Error {

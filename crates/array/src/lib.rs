@@ -17,6 +17,7 @@ mod envelope;
 mod error;
 pub mod interleave;
 pub mod interruption;
+pub mod name;
 mod planes;
 mod region;
 mod region_runs;

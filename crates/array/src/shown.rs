@@ -1,6 +1,8 @@
-//! Shortens text that a user typed, for messages.
+//! Shortens text that a user typed, or that is a name in a file, for messages.
 
 use std::borrow::Cow;
+
+use crate::name::printable;
 
 /// Most characters that a message quotes.
 const MAX_CHARS: usize = 200;
@@ -9,9 +11,10 @@ const END_CHARS: usize = 40;
 
 /// `text`, or its beginning and its end if it is long.
 pub fn shown(text: &str) -> Cow<'_, str> {
-    let Some((_, rest)) = cut(text, MAX_CHARS) else { return Cow::Borrowed(text) };
+    let text = printable(text);
+    let Some((_, rest)) = cut(&text, MAX_CHARS) else { return text };
     let count = rest.chars().count();
-    let (head, _) = cut(text, MAX_CHARS - END_CHARS).unwrap_or((text, ""));
+    let (head, _) = cut(&text, MAX_CHARS - END_CHARS).unwrap_or((&text, ""));
     let end: String = rest.chars().skip(count.saturating_sub(END_CHARS)).collect();
     Cow::Owned(format!("{head}…{end}"))
 }

@@ -54,6 +54,10 @@ fn hdf5(
     let joins_members = session.may_open_others();
     let mut survey = Survey::of(storage, session.limits(), joins_members, false, &mut |done, of| progress(done, of, "objects"))?;
     let mut findings = Vec::new();
+    let opened = session.open(path);
+    if let Ok(file) = &opened {
+        add_unnamed(file, &mut survey, cancellation)?;
+    }
     let left = gaps(&survey.extents, 0, survey.file_bytes);
     let unreachable = survey.scan(&left)?;
     let end = survey.stated_end.unwrap_or(survey.file_bytes).min(survey.file_bytes);
@@ -69,12 +73,12 @@ fn hdf5(
     report.unaccounted_bytes = unaccounted(&survey, end, &mut findings);
     for object in &unreachable {
         let what = object.object.as_ref().map_or("an object", |object| object.kind());
-        let message = format!("{what} to which no link leads");
+        let message = format!("{what} to which no link and no reference leads");
         let finding = Finding::new(Severity::Info, "unreachable", message).at(survey.base_address.saturating_add(object.address), 0);
-        findings.push(finding.costs("it was deleted, or its link is lost").advises("if it is missed: hyperslab recover puts it below /lost+found"));
+        findings.push(finding.costs("it was deleted, or what led to it is lost").advises("if it is missed: hyperslab recover puts it below /lost+found"));
     }
     links::counts(&survey, &mut findings);
-    match session.open(path) {
+    match opened {
         Ok(file) => with_file(&file, &survey, options, cancellation, progress, &mut findings, &mut report)?,
         Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
         // A root group that cannot be opened is among the damage; what else keeps a file from being opened is not.
@@ -86,6 +90,12 @@ fn hdf5(
         Err(_) => {}
     }
     Ok(report.finish(findings))
+}
+
+/// Adds the objects that only references lead to.
+pub(crate) fn add_unnamed(file: &File, survey: &mut Survey, cancellation: &Cancellation) -> Result<()> {
+    let addresses: Vec<u64> = file.unnamed_objects(cancellation)?.iter().filter_map(|walked| file.array_file().tree().address(walked.id)).collect();
+    survey.add_referenced(&addresses)
 }
 
 /// What needs the file to be open.

@@ -1,53 +1,19 @@
 //! References: to bytes that are no object; dimension scales.
 
-use hyperslab_array::{Datatype, Elements, ErrorKind, HeapReference, ReferenceKind, Result, interruption};
+use hyperslab_array::{Datatype, Elements, ErrorKind, Result, interruption};
 use hyperslab_formats::hdf5::survey::{Survey, SurveyedObject};
 use hyperslab_formats::{Object, ObjectId};
-use hyperslab_reader::File;
+use hyperslab_reader::{File, each_reference};
 
 use crate::finding::{Finding, Severity};
 
 /// Bad references of one attribute or dataset that are listed.
 const MAX_LISTED: u64 = 5;
 
-/// Takes the kind, the size of an element, and elements that lie side by side.
-type TakeReferences<'a> = dyn FnMut(ReferenceKind, usize, &[u8]) -> Result<()> + 'a;
-
-/// Gives all references in `bytes`, elements of `datatype`, to `take`.
-fn each(datatype: &Datatype, bytes: &[u8], values: &Elements, take: &mut TakeReferences<'_>) -> Result<()> {
-    if !datatype.has_references() {
-        return Ok(());
-    }
-    let size = usize::try_from(datatype.size()).unwrap_or(usize::MAX).max(1);
-    match datatype {
-        Datatype::Reference { kind, .. } => take(*kind, size, bytes),
-        Datatype::Array { base, .. } => each(base, bytes, values, take),
-        Datatype::Compound { members, .. } => {
-            for member in members.iter() {
-                let (start, length) = (usize::try_from(member.offset).unwrap_or(usize::MAX), usize::try_from(member.datatype.size()).unwrap_or(usize::MAX));
-                for element in bytes.chunks_exact(size) {
-                    let part = start.checked_add(length).and_then(|end| element.get(start..end));
-                    each(&member.datatype, part.unwrap_or_default(), values, take)?;
-                }
-            }
-            Ok(())
-        }
-        Datatype::Sequence { base, .. } => {
-            for element in bytes.chunks_exact(size) {
-                if HeapReference::parse(element)?.1.is_some() {
-                    each(base, values.heap.value(element, base.size())?, values, take)?;
-                }
-            }
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
 /// The bad references among `values`: how many, and the first of them.
 pub(crate) fn bad(file: &File, survey: &Survey, values: &Elements) -> Result<(u64, Vec<String>)> {
     let (mut count, mut shown) = (0u64, Vec::new());
-    each(&values.datatype, &values.bytes, values, &mut |kind, size, bytes| {
+    each_reference(&values.datatype, &values.bytes, &values.heap, &mut |kind, size, bytes| {
         interruption::check()?;
         let mut note = |text: String| {
             count += 1;

@@ -10,6 +10,7 @@ use hyperslab_formats::netcdf3::is_netcdf3;
 use hyperslab_reader::Session;
 use hyperslab_storage::{LocalFile, Storage};
 
+use crate::check::add_unnamed;
 use crate::classic_stat;
 use crate::options::CheckProgress;
 use crate::sums::{Stat, of_survey};
@@ -29,6 +30,9 @@ pub fn stat(path: &Path, session: &Session, cancellation: &Cancellation, progres
             return Err(Error::invalid_input("no superblock: this is not an HDF5 or netCDF file, or its beginning is lost"));
         }
         let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), false, &mut |done, of| progress(done, of, "objects"))?;
+        if let Ok(file) = session.open(path) {
+            add_unnamed(&file, &mut survey, cancellation)?;
+        }
         let left = gaps(&survey.extents, 0, survey.file_bytes);
         survey.scan(&left)?;
         Ok(of_survey(&shown, &survey))

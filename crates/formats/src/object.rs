@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use hyperslab_array::name::compare;
 use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
 
 /// Identifies an object within its file. All hard links to an object have the same ID. It is valid as long as the file is
@@ -107,14 +108,14 @@ impl Links {
     /// Links in the order of their creation if `tracked`, else in any order.
     pub fn new(mut list: Vec<Link>, tracked: bool) -> Self {
         let mut by_name = Vec::new();
-        fn name(link: Option<&Link>) -> &[u8] {
-            link.map_or(&[], |link| link.name.as_bytes())
+        fn name(link: Option<&Link>) -> &str {
+            link.map_or("", |link| &link.name)
         }
         if !tracked {
-            list.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
-        } else if !list.is_sorted_by(|a, b| a.name.as_bytes() <= b.name.as_bytes()) {
+            list.sort_by(|a, b| compare(&a.name, &b.name));
+        } else if !list.is_sorted_by(|a, b| compare(&a.name, &b.name).is_le()) {
             by_name = (0..u32::try_from(list.len()).unwrap_or(u32::MAX)).collect();
-            by_name.sort_by(|a, b| name(list.get(*a as usize)).cmp(name(list.get(*b as usize))));
+            by_name.sort_by(|a, b| compare(name(list.get(*a as usize)), name(list.get(*b as usize))));
         }
         Self { list, tracked, by_name }
     }
@@ -136,13 +137,12 @@ impl Links {
     }
     /// The link called `name`, found by binary search.
     pub fn get(&self, name: &str) -> Option<&Link> {
-        let name = name.as_bytes();
         if self.by_name.is_empty() {
-            let found = self.list.binary_search_by(|link| link.name.as_bytes().cmp(name)).ok()?;
+            let found = self.list.binary_search_by(|link| compare(&link.name, name)).ok()?;
             return self.list.get(found);
         }
         let at = |position: &u32| self.list.get(*position as usize);
-        let found = self.by_name.binary_search_by(|position| at(position).map_or(&[][..], |link| link.name.as_bytes()).cmp(name)).ok()?;
+        let found = self.by_name.binary_search_by(|position| compare(at(position).map_or("", |link| &link.name), name)).ok()?;
         self.by_name.get(found).and_then(at)
     }
 }

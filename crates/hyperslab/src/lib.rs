@@ -159,7 +159,7 @@ pub mod storage {
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, FloatLayout,
     HeapObjects, HeapReference, HyperslabAxis, Mantissa, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
-    StringPadding, TimeEncoding, interruption,
+    StringPadding, TimeEncoding, interruption, name,
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{

@@ -30,6 +30,7 @@ mod grid;
 mod groups;
 mod h5block;
 mod h5part;
+mod jld2;
 mod keras;
 mod look;
 mod loom;

@@ -15,6 +15,7 @@ use crate::chombo::Chombo;
 use crate::flash::Flash;
 use crate::h5block::H5Block;
 use crate::h5part::H5Part;
+use crate::jld2::Jld2;
 use crate::keras::Keras;
 use crate::loom::Loom;
 use crate::matlab::Matlab;
@@ -29,8 +30,8 @@ use crate::ugrid::Ugrid;
 use crate::vtkhdf::VtkHdf;
 
 /// The models, in the order in which equally sure ones are listed: those that are built on others come first.
-const MODELS: [&dyn Model; 17] =
-    [&H5Part, &H5Block, &Chombo, &VtkHdf, &Flash, &AnnData, &Loom, &Matlab, &Nexus, &Nwb, &Keras, &Photon, &PyTables, &Ugrid, &Mpas, &OpenPmd, &Cf];
+const MODELS: [&dyn Model; 18] =
+    [&H5Part, &H5Block, &Chombo, &VtkHdf, &Flash, &AnnData, &Loom, &Matlab, &Jld2, &Nexus, &Nwb, &Keras, &Photon, &PyTables, &Ugrid, &Mpas, &OpenPmd, &Cf];
 
 /// The models that recognize a file, the surest first.
 ///

@@ -22,6 +22,7 @@ pub use extensions::Extensions;
 pub use file::File;
 pub use finding::find::Found;
 pub use finding::reference::{Referenced, reference_target};
+pub use finding::stored_references::{TakeReferences, each_reference};
 pub use hyperslab_storage::ForkMutex;
 pub use hyperslab_storage::{PerProcess, is_address, shown_address};
 pub use kept::buffer_pool::{BufferPool, PooledBuffer};

@@ -9,6 +9,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyList, PyString};
 
 use crate::datatype::Datatype;
 use crate::heap::Heap;
+use crate::name::{self, Name};
 
 const HARD: &str = "hard";
 const SOFT: &str = "soft";
@@ -34,7 +35,7 @@ impl Links {
     /// Names in the group.
     #[getter]
     fn names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.0.iter().map(|link| link.name.as_str()))
+        name::list(py, self.0.iter().map(|link| link.name.as_str()))
     }
 
     /// `hard`, `soft`, `external` or `user-defined`.
@@ -58,7 +59,7 @@ impl Links {
     }
 
     /// Name, kind, number of the object and target of the link at a position. Links may share one long target: only this one is copied.
-    fn entry(&self, py: Python<'_>, index: usize) -> PyResult<(String, Py<PyString>, Option<u64>, String)> {
+    fn entry(&self, py: Python<'_>, index: usize) -> PyResult<(Name, Py<PyString>, Option<u64>, Name)> {
         let link = self.0.as_slice().get(index).ok_or_else(|| PyIndexError::new_err("link index out of range"))?;
         let (kind, object) = match &link.target {
             LinkTarget::Hard(id) => (HARD, Some(id.0)),
@@ -66,7 +67,7 @@ impl Links {
             LinkTarget::External { .. } => (EXTERNAL, None),
             LinkTarget::UserDefined(_) => (USER_DEFINED, None),
         };
-        Ok((link.name.clone(), PyString::intern(py, kind).unbind(), object, target(link)))
+        Ok((Name(link.name.clone()), PyString::intern(py, kind).unbind(), object, Name(target(link))))
     }
 
     fn __len__(&self) -> usize {
@@ -78,21 +79,21 @@ impl Links {
 #[pyclass(frozen, get_all, module = "hyperslab._native")]
 pub(crate) struct Member {
     /// Name in the group.
-    pub name: String,
+    pub name: Name,
     /// `object`; for links `hard` (another name of an object), `soft` or `external`.
     pub kind: &'static str,
     /// Path that a link leads to; empty for an object.
-    pub target: String,
+    pub target: Name,
     /// File that an external link leads to.
-    pub file: Option<String>,
+    pub file: Option<Name>,
 }
 
 #[pymethods]
 impl Member {
     /// A member that is an object of the group itself.
     #[new]
-    fn object(name: String) -> Self {
-        Self { name, kind: "object", target: String::new(), file: None }
+    fn object(name: Name) -> Self {
+        Self { name, kind: "object", target: Name(String::new()), file: None }
     }
 }
 
@@ -105,13 +106,13 @@ pub(crate) struct ObjectInfo {
     /// Number of the object, the same under all of its names.
     pub id: u64,
     /// Absolute path.
-    pub path: String,
+    pub path: Name,
 }
 
 #[pymethods]
 impl ObjectInfo {
     #[new]
-    fn new(kind: String, id: u64, path: String) -> Self {
+    fn new(kind: String, id: u64, path: Name) -> Self {
         Self { kind, id, path }
     }
 }
@@ -165,11 +166,11 @@ pub(crate) struct Definition {
 #[pyclass(frozen, get_all, module = "hyperslab._native")]
 pub(crate) struct ReferenceTarget {
     /// Path of the object.
-    pub path: String,
+    pub path: Name,
     /// The kind and the parts of a region, see [`RegionSelection`]; `None` for the object itself or an attribute.
     pub region: Option<(&'static str, Vec<Vec<Vec<u64>>>)>,
     /// The name of an attribute.
-    pub attribute: Option<String>,
+    pub attribute: Option<Name>,
 }
 
 /// Objects of one kind, datatype and shape with the same attributes and names of members.
@@ -182,9 +183,9 @@ pub(crate) struct Gathered {
     /// The extent of each dimension of datasets; `None` for a null dataspace.
     pub shape: Option<Vec<u64>>,
     /// The attributes that were asked for.
-    pub attributes: Vec<(String, Py<AttributeValue>)>,
+    pub attributes: Vec<(Name, Py<AttributeValue>)>,
     /// Names of the members of groups.
-    pub names: Vec<String>,
+    pub names: Vec<Name>,
     /// Positions of the objects in the list that was asked for, 8 bytes each.
     pub positions: Py<PyBytes>,
     /// The members of each group, 8 bytes each.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hyperslab_array::name::compare;
 use hyperslab_array::{Attribute, Elements, Error, Result};
 use hyperslab_storage::Storage;
 
@@ -43,7 +44,7 @@ pub(super) fn read(source: &Source, header: &ObjectHeader<'_>, wanted: Option<Wa
             dense(source, heap, tree, wanted, &mut raw)?;
         }
     }
-    raw.sort_by(|(_, a), (_, b)| a.name.as_bytes().cmp(b.name.as_bytes()));
+    raw.sort_by(|(_, a), (_, b)| compare(&a.name, &b.name));
     if header.tracks_attributes {
         raw.sort_by_key(|(order, _)| *order);
     }

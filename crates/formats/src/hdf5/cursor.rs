@@ -1,5 +1,6 @@
 //! Cursor: reads the fields of a structure from its bytes, in order, with bounds checks.
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, Result};
 
 use crate::budget::Budget;
@@ -64,11 +65,12 @@ impl<'a> Cursor<'a> {
         copy.extend_from_slice(bytes);
         Ok(copy)
     }
-    /// `bytes` as text up to the first NUL, where names end for the library. Bytes that are no UTF-8 become replacement characters.
+    /// `bytes` as text up to the first NUL, where names end for the library. See [`name_of`].
     pub fn text(&self, bytes: &[u8]) -> Result<String> {
         let bytes = bytes.split(|&b| b == 0).next().unwrap_or_default();
-        self.keep(bytes.len())?;
-        Ok(String::from_utf8_lossy(bytes).into_owned())
+        let name = name_of(bytes);
+        self.keep(name.len())?;
+        Ok(name)
     }
     /// A `Corrupt` error at the present place.
     pub fn corrupt(&self, message: impl Into<String>) -> Error {

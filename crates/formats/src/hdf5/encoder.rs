@@ -1,6 +1,8 @@
 //! Encoder: writes the fields of a structure in order, the inverse of [`super::Cursor`]. Files that we write
 //! have offsets and lengths of 8 bytes.
 
+use hyperslab_array::name::bytes_of;
+
 use super::checksum;
 
 /// Bytes of an address or a length in what we write.
@@ -45,9 +47,9 @@ impl Encoder {
     pub fn address(&mut self, address: Option<u64>) {
         self.u64(address.unwrap_or(u64::MAX));
     }
-    /// Text and the NUL that ends it.
+    /// The bytes of a name, and the NUL that ends it.
     pub fn null_terminated(&mut self, text: &str) {
-        self.bytes(text.as_bytes());
+        self.bytes(&bytes_of(text));
         self.u8(0);
     }
     /// Zeros up to `length` bytes in all.

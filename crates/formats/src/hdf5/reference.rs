@@ -7,6 +7,7 @@
 //!     token | name of the file, if it is another | selection, or name of the attribute
 //! ```
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, HeapReference, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 
 use super::heap::GlobalHeap;
@@ -168,5 +169,5 @@ pub(super) fn typed(cursor: &mut Cursor<'_>, target: ReferenceTarget, external: 
 /// Text with a length prefix of two bytes.
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let length = cursor.u16()?;
-    Ok(String::from_utf8_lossy(cursor.take(usize::from(length))?).into_owned())
+    Ok(name_of(cursor.take(usize::from(length))?))
 }

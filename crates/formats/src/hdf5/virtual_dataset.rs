@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, HeapReference, Result, StoredSelection};
 
 use super::heap::GlobalHeap;
@@ -64,7 +65,7 @@ fn shared(cursor: &mut Cursor<'_>, mappings: &[VirtualMapping], name: impl Fn(&V
 fn text(cursor: &mut Cursor<'_>) -> Result<String> {
     let bytes = cursor.null_terminated()?;
     cursor.keep(bytes.len())?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| cursor.corrupt("a name in a virtual mapping that is not UTF-8"))
+    Ok(name_of(bytes))
 }
 
 /// The block of the global heap that holds `mappings`, version 0.

@@ -1,5 +1,6 @@
 //! The header: dimensions, attributes and variables.
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Attribute, ByteOrder, CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding};
 use hyperslab_storage::Storage;
 
@@ -125,7 +126,7 @@ impl<'a> Reader<'a> {
         let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
         // The name of a variable is in its path, too.
         self.keep(text.len().saturating_mul(3))?;
-        Ok(String::from_utf8_lossy(text).into_owned())
+        Ok(name_of(text))
     }
     /// `length` bytes and the padding to four.
     fn padded(&mut self, length: u64) -> Result<&'a [u8]> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hyperslab_array::name::{address_in_path, path_of_address};
 use hyperslab_array::shown::shown;
 use hyperslab_array::suggest::suggestion;
 use hyperslab_array::{Error, ErrorKind, Result};
@@ -113,6 +114,13 @@ impl Place {
     fn step(mut self, name: &str, search: &mut Search) -> Result<Self> {
         fn here(path: &str) -> Cow<'_, str> {
             shown(if path.is_empty() { "/" } else { path })
+        }
+        // An object without a name, in the path that `File::path_of` gives it.
+        if self.path.is_empty()
+            && let Some(address) = address_in_path(name)
+        {
+            let object = self.file.at_address(address).ok_or_else(|| Error::not_found(format!("there is no object at the address {address:#x}")))?;
+            return Ok(Self { object, path: path_of_address(address), ..self });
         }
         match self.file.object(self.object).map_err(|error| error.at_object(&self.path))? {
             Object::Group => {}

@@ -6,3 +6,4 @@ mod objects;
 mod path_of;
 pub(crate) mod reference;
 mod reference_text;
+pub(crate) mod stored_references;

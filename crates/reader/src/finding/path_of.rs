@@ -1,23 +1,26 @@
-//! Finds the path of an object: one that is known, or the path of the first hard link that leads to it.
+//! Finds the path of an object: one that is known, the path of the first hard link that leads to it, or its address.
 
 use std::sync::Arc;
 
+use hyperslab_array::name::{is_of_links, path_of_address};
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::ObjectId;
 
 use crate::File;
 
 impl File {
-    /// An absolute path of an object: the one by which it was found first. Searches the file if it was not found by path.
+    /// An absolute path of an object: the one by which it was found first. Searches the file if it was not found by path. The path of
+    /// an object that only references lead to is made of its address: see [`path_of_address`].
     ///
     /// # Errors
-    /// `NotFound` if no hard links lead from the root to it.
+    /// `NotFound` for an object without name and address.
     pub fn path_of(&self, id: ObjectId) -> Result<Arc<str>> {
         if let Some(path) = self.known_path(id) {
             return Ok(path);
         }
         let path = self.paths().get_or_search(id, || self.walk().map(|walked| (walked.id, Arc::from(walked.path))).collect());
-        path.ok_or_else(|| Error::not_found("no hard link leads to this object").in_file(self.name()))
+        let by_address = || self.tree().address(id).map(|address| Arc::from(path_of_address(address)));
+        path.or_else(by_address).ok_or_else(|| Error::not_found("no hard link leads to this object").in_file(self.name()))
     }
 
     /// Says that an object was reached by this absolute path, for errors about it and for [`File::path_of`].
@@ -54,9 +57,11 @@ impl File {
         Ok(self.path_of(id)?.to_string())
     }
 
-    /// The object whose header lies at `address`, if hard links lead to it.
+    /// The object whose header lies at `address`. It needs no name: an object exists if it can be read, and a damaged one if a link
+    /// leads to it.
     pub(crate) fn at_address(&self, address: u64) -> Option<ObjectId> {
         let id = self.tree().at_address(address)?;
-        self.path_of(id).is_ok().then_some(id)
+        let is_named = || self.path_of(id).is_ok_and(|path| is_of_links(&path));
+        (self.known_path(id).is_some() || self.tree().object(id).is_ok() || is_named()).then_some(id)
     }
 }

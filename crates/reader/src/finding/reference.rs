@@ -22,7 +22,7 @@ impl File {
     /// What each stored reference (whole elements of `size` bytes) points at; `None` for null references.
     ///
     /// # Errors
-    /// `NotFound` for a dangling reference, to whose object no hard link leads; `Unsupported` if the path policy
+    /// `NotFound` for a dangling reference, at whose address there is no object; `Unsupported` if the path policy
     /// forbids the object's file; `Corrupt` for bytes that are not references.
     pub fn dereference(&self, kind: ReferenceKind, size: usize, elements: &[u8]) -> Result<Vec<Option<Referenced>>> {
         let stored = self.array_file().references(kind, size, elements);

@@ -9,13 +9,17 @@
 //! /g/x[...]   /g/x[]       all of them, none of them
 //! /g/x@units               an attribute
 //! file.h5:/g/x             the same of another file
+//! #0x320                   an object without a name, by its address
 //! ```
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use hyperslab_array::name::{is_of_links, printable};
 use hyperslab_array::{Datatype, Error, HeapObjects, HyperslabAxis, ReferenceKind, ReferencedPart, Result, StoredSelection};
 
+use crate::finding::stored_references::each_reference;
 use crate::reading::virtual_dataset::regular;
 use crate::{File, Referenced};
 
@@ -30,7 +34,10 @@ impl File {
             return Ok(());
         }
         let mut elements = HashSet::new();
-        collect(datatype, bytes, heap, &mut elements)?;
+        each_reference(datatype, bytes, heap, &mut |kind, size, bytes| {
+            elements.extend(bytes.chunks_exact(size).map(|element| (kind, element.to_vec())));
+            Ok(())
+        })?;
         let mut elements: Vec<(ReferenceKind, Vec<u8>)> = elements.into_iter().filter(|(kind, element)| !heap.has_name(*kind, element)).collect();
         elements.sort_unstable_by(|(a, x), (b, y)| (*a as u8, x.len(), x).cmp(&(*b as u8, y.len(), y)));
         for alike in elements.chunk_by(|(a, x), (b, y)| a == b && x.len() == y.len()) {
@@ -49,6 +56,7 @@ impl File {
 
     fn text(&self, found: &Referenced) -> Result<String> {
         let path = found.file.path_of(found.object)?;
+        let path = if is_of_links(&path) { Cow::Borrowed(&*path) } else { printable(&path) };
         let mut text = if found.file == *self { path.to_string() } else { format!("{}:{path}", found.file.name()) };
         match &found.part {
             ReferencedPart::Object => {}
@@ -60,37 +68,6 @@ impl File {
         }
         Ok(text)
     }
-}
-
-/// Adds the references in `bytes`, elements of `datatype`.
-fn collect(datatype: &Datatype, bytes: &[u8], heap: &HeapObjects, found: &mut HashSet<(ReferenceKind, Vec<u8>)>) -> Result<()> {
-    let size = usize::try_from(datatype.size()).ok().filter(|n| *n > 0).ok_or_else(|| Error::corrupt("references of no size"))?;
-    match datatype {
-        Datatype::Reference { kind, .. } => {
-            for element in bytes.chunks_exact(size) {
-                found.insert((*kind, element.to_vec()));
-            }
-        }
-        Datatype::Compound { members, .. } => {
-            for member in members.iter().filter(|member| member.datatype.has_references()) {
-                let range = usize::try_from(member.offset).ok().zip(usize::try_from(member.datatype.size()).ok());
-                let range = range.and_then(|(start, n)| Some(start..start.checked_add(n)?));
-                for element in bytes.chunks_exact(size) {
-                    let part = range.clone().and_then(|range| element.get(range));
-                    let part = part.ok_or_else(|| Error::corrupt(format!("member {} lies outside of its compound", member.name)))?;
-                    collect(&member.datatype, part, heap, found)?;
-                }
-            }
-        }
-        Datatype::Array { base, .. } => collect(base, bytes, heap, found)?,
-        Datatype::Sequence { base, .. } if base.has_references() => {
-            for element in bytes.chunks_exact(size) {
-                collect(base, heap.value(element, base.size())?, heap, found)?;
-            }
-        }
-        _ => {}
-    }
-    Ok(())
 }
 
 fn selection_text(selection: &StoredSelection) -> String {

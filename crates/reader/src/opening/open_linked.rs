@@ -1,15 +1,27 @@
 //! Linked files: the other files that a file names, in external links, virtual datasets and external raw data.
 //! A file may name any path of the machine, so a policy says which of them may be opened.
 
+use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::{ExternalFile, ObjectId};
 use hyperslab_storage::{LocalFile, Opening, Piece, Pieces, Storage, encoded_name, is_address, shown_address};
 
 use super::address::address_of;
 use crate::{File, PathPolicy};
+
+/// The path that a name of a file is: its bytes.
+fn path_of(name: &str) -> Cow<'_, Path> {
+    #[cfg(unix)]
+    if let Cow::Owned(bytes) = bytes_of(name) {
+        use std::os::unix::ffi::OsStringExt;
+        return Cow::Owned(PathBuf::from(std::ffi::OsString::from_vec(bytes)));
+    }
+    Cow::Borrowed(Path::new(name))
+}
 
 impl File {
     /// Opens the file that this file refers to as `name`.
@@ -59,7 +71,7 @@ impl File {
 
     /// As [`File::linked_path`], with the folder that no symbolic link on the way may lead out of.
     fn allowed_path(&self, name: &str) -> Result<(PathBuf, Option<PathBuf>)> {
-        let target = Path::new(name);
+        let target = &*path_of(name);
         if is_address(name) {
             // Nothing that a file says makes this machine ask a server.
             return match self.session().path_policy() {

@@ -33,7 +33,7 @@ pub fn to_container(source: &Path, target: &Path, one_file: bool, cancellation: 
     if file.array_file().format() == Format::Netcdf3 {
         return Err(located(Error::unsupported("converting a netCDF-3 file, whose dimensions HDF5 does not have: make a netCDF-4 file of it first")));
     }
-    let found = SourceFile::new(&file).map_err(located)?;
+    let found = SourceFile::new(&file, cancellation).map_err(located)?;
     let mut options = Options::default();
     options.one_file = one_file;
     let root = StoredObject::group(Vec::new(), file.links(file.root())?.is_tracked());

@@ -31,7 +31,7 @@ impl Master {
     /// Reads a committed master.
     pub fn load(path: &Path) -> Result<Self> {
         let file = reading_session()?.open(path)?;
-        let source = SourceFile::new(&file)?;
+        let source = SourceFile::new(&file, &Cancellation::new())?;
         let reader = MasterReader { file: &file, source: &source };
         let mut master = Self::default();
         let by = BEFORE;

@@ -48,7 +48,7 @@ pub fn salvage(
         out.set_user_block(user_block.len() as u64)?;
         out.write_user_block(user_block)?;
     }
-    let source = SourceFile::new(file)?.lenient();
+    let source = SourceFile::new(file, cancellation)?.lenient();
     let mut salvage = Salvage { target, file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);

@@ -93,7 +93,7 @@ class WrittenReader:
         selected = indexing_keys.select(key or (Ellipsis,), shape)
         start, count, inside = ([0] * len(shape), list(shape), ()) if selected.mask is not None else indexing_keys.box_of(selected)
         raw = np.empty(math.prod(count) * size, np.uint8)
-        heap = self._creating.file.writer.read_into(self._node.name, start, count, raw.ctypes.data, raw.nbytes)
+        heap = self._creating.file.writer.read_into(self._node.path, start, count, raw.ctypes.data, raw.nbytes)
         elements = raw.reshape([*count, size])
         if selected.mask is not None:
             elements = elements[selected.mask]
@@ -259,7 +259,7 @@ class Creating(Backend):
             node: The dataset.
             encoded: The values.
         """
-        path, writer, heap, parts = self.stored_path(node.name), self.objects.writer, encoded.heap, encoded.parts
+        path, writer, heap, parts = self.stored_path(node.path), self.objects.writer, encoded.heap, encoded.parts
         data = _padded(encoded.fitted(), encoded.datatype)
         with self.lock:
             if None in (node._about.get("maxshape") or ()):

@@ -56,7 +56,7 @@ def _lengthen(changes: Changes, node: Holder, shape: tuple[int, ...]) -> None:
     stored with fewer rows."""
     if node._file.format != "netcdf4":
         return
-    if tuple(changes.raw.describe(node._number, node.name)["shape"] or ()) != shape:
+    if tuple(changes.raw.describe(node._number, node.path)["shape"] or ()) != shape:
         number = node._own_number()
         changes.make(lambda editor: editor.resize(number, list(shape)))
 

@@ -39,7 +39,7 @@ class Reading(Backend):
         node._about = self._file.describe(node._number, name) if about is None else about
 
     def changes(self, node: Named) -> NoReturn:
-        raise ReadOnlyError(READ_ONLY, self._file.path, node.name)
+        raise ReadOnlyError(READ_ONLY, self._file.path, node.path)
 
     def refreshed(self, name: str) -> tuple[Backend, int]:
         file, number = self._file.reopen().find(name)

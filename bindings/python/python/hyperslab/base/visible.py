@@ -8,9 +8,12 @@ import unicodedata
 #: formats, surrogates, private use, separators of lines and paragraphs.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
+#: Begins the path of an object that has no name, before its address. No name in a file contains it.
+ADDRESS = "\udc00"
+
 
 def visible(text: str) -> str:
-    """Text with control and format characters as escapes, such as `\\x1b`; other text as it is.
+    """Text with control and format characters as escapes, such as `\\x1b`, and bytes that are not UTF-8 as `\\xff`; other text as it is.
 
     Args:
         text: Any text of a file.
@@ -28,4 +31,9 @@ def visible(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
+    if char == ADDRESS:
+        return "#"
+    # A byte of a name: as Python has it (PEP 383), and as Arrow's names have it.
+    if "\udc80" <= char <= "\udcff" or "\U0010ff80" <= char:
+        return f"\\x{ord(char) & 0xFF:02x}"
     return char.encode("unicode_escape").decode("ascii")

@@ -235,7 +235,7 @@ class File(Group):
             self._natives = self._natives.reopen()
             self._backend = Reading(self._natives[0])
             self._number = self._backend.file.root
-            self._backend.hold(self, self.name, None)
+            self._backend.hold(self, self.path, None)
 
     def close(self) -> None:
         """Commits the changes of a file that is edited, and closes it; if the commit fails, the file stays open. Closes all groups, datasets and tables that come from it: reading them is an `InvalidInputError` then.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from .. import _native
+from ..base.visible import visible
 from ..objects.native_objects import native_of
 from ..objects.node import Node
 from .h5p import PropOCID, creation_properties
+from .names import path_of
 
 
 class ObjectID:
@@ -29,9 +31,9 @@ class ObjectID:
         return native_of(self._node)[1]
 
     @property
-    def name(self) -> bytes:
-        """The path."""
-        return self._node.name.encode()
+    def name(self) -> bytes | None:
+        """The path; `None` of an object without a name."""
+        return path_of(self._node)
 
     def close(self) -> None:
         """Does nothing: the file is closed as a whole."""
@@ -50,4 +52,4 @@ class ObjectID:
         return creation_properties(self._node)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._node.name}>"
+        return f"<{type(self).__name__} of {visible(self._node.path)}>"

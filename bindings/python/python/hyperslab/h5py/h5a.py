@@ -12,6 +12,7 @@ from ._missing import missing_from, unsupported
 from ._objects import ObjectID
 from .h5s import SpaceID
 from .h5t import TypeID, of_description
+from .names import stored
 
 
 class AttrID:
@@ -23,7 +24,7 @@ class AttrID:
     @property
     def name(self) -> bytes:
         """The name."""
-        return self._name.encode()
+        return stored(self._name)
 
     @property
     def shape(self) -> tuple[int, ...] | None:
@@ -72,13 +73,13 @@ def open(loc: ObjectID | TypeID, name: bytes | str) -> AttrID:
     node = _node(loc)
     found = stored_attribute(node, text)
     if found is None:
-        raise ObjectNotFoundError(f"there is no attribute {text!r}", native_of(node)[0].path, node.name)
+        raise ObjectNotFoundError(f"there is no attribute {text!r}", native_of(node)[0].path, node.path)
     return AttrID(text, found)
 
 
 def exists(loc: ObjectID | TypeID, name: bytes | str) -> bool:
     """Whether an object has an attribute."""
-    return (name.decode() if isinstance(name, bytes) else name) in _names(loc)
+    return (name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name) in _names(loc)
 
 
 def get_num_attrs(loc: ObjectID | TypeID) -> int:

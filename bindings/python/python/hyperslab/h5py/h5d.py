@@ -89,7 +89,7 @@ class DatasetID(ObjectID):
         for chunk in self._chunks():
             if chunk.chunk_offset == wanted:
                 return chunk
-        raise InvalidInputError(f"no chunk in the file begins at {wanted}", self._file.path, self._node.name)
+        raise InvalidInputError(f"no chunk in the file begins at {wanted}", self._file.path, self._node.path)
 
     def chunk_iter(self, func: Callable[[StoreInfo], _Result | None]) -> _Result | None:
         """Calls a function with each chunk, until it returns something other than `None`."""
@@ -105,7 +105,7 @@ class DatasetID(ObjectID):
 
     def _chunks(self) -> list[StoreInfo]:
         if self._node.chunks is None:
-            raise InvalidInputError("the dataset is not chunked", self._file.path, self._node.name)
+            raise InvalidInputError("the dataset is not chunked", self._file.path, self._node.path)
         return self._places()
 
     def _places(self) -> list[StoreInfo]:

@@ -53,7 +53,7 @@ def is_attached(dset: DatasetID, scale: DatasetID, idx: int) -> bool:
 def iterate(dset: DatasetID, dim: int, func: Callable[[DatasetID], _Result | None], startidx: int = 0) -> _Result | None:
     """Calls a function with each scale of a dimension, until it returns something other than `None`."""
     if not 0 <= dim < dset.rank:
-        raise InvalidInputError(f"dimension {dim} of a dataset with {dset.rank}", None, dset._node.name)
+        raise InvalidInputError(f"dimension {dim} of a dataset with {dset.rank}", None, dset._node.path)
     for scale in scales(dset, dim)[startidx:]:
         result = func(scale)
         if result is not None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from ..objects.group import Group
 from ._missing import missing_from
 from ._objects import ObjectID
+from .names import stored
 
 _Result = TypeVar("_Result")
 
@@ -25,7 +26,7 @@ class GroupID(ObjectID):
         return name in self._node
 
     def __iter__(self) -> Iterator[bytes]:
-        return (name.encode() for name in self._node)
+        return map(stored, Group.__iter__(self._node))
 
     def __len__(self) -> int:
         return len(self._node)
@@ -44,7 +45,7 @@ class LinkProxy:
 
     def visit(self, func: Callable[[bytes], _Result | None]) -> _Result | None:
         """Calls a function with the path of each link, as bytes."""
-        return self._group.visit_links(lambda path: func(path.encode()))
+        return Group.visit_links(self._group, lambda path: func(stored(path)))
 
 
 __getattr__ = missing_from("h5py.h5g")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._missing import missing_from
 from ._objects import ObjectID
+from .names import path_of
 
 BADID, FILE, GROUP, DATATYPE, DATASPACE, DATASET = -1, 1, 2, 3, 4, 5
 
@@ -17,7 +18,7 @@ def get_type(obj: ObjectID) -> int:
 
 def get_name(obj: ObjectID) -> bytes | None:
     """The path of an object."""
-    return str(obj._node.name).encode()
+    return path_of(obj._node)
 
 
 __getattr__ = missing_from("h5py.h5i")

@@ -11,6 +11,7 @@ from ..objects.stored_properties import StoredProperties
 from ..values.regions import RegionSelection
 from ._missing import missing_from, unsupported
 from .h5s import SpaceID
+from .names import stored
 
 CRT_ORDER_TRACKED, CRT_ORDER_INDEXED = 1, 2
 
@@ -100,7 +101,7 @@ class PropDCID(PropOCID):
     def get_external(self, idx: int = 0) -> tuple[bytes, int, int]:
         """Name, offset and bytes of a file with external raw data."""
         name, offset, size = (self._node.external or ())[idx]
-        return name.encode(), offset, size
+        return stored(name), offset, size
 
     def get_virtual_count(self) -> int:
         """Number of parts of a virtual dataset."""
@@ -133,7 +134,7 @@ def creation_properties(node: Node) -> PropOCID:
         return PropDCID(node)
     if isinstance(node, Datatype):
         return PropTCID(node)
-    return PropFCID(node) if node.name == "/" and hasattr(node, "userblock_size") else PropGCID(node)
+    return PropFCID(node) if node.path == "/" and hasattr(node, "userblock_size") else PropGCID(node)
 
 
 create = unsupported("h5p.create")

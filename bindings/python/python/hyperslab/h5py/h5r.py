@@ -9,6 +9,7 @@ from ..values.references import Reference, RegionReference
 from . import h5s
 from ._missing import missing_from, unsupported
 from ._objects import ObjectID
+from .names import path_of
 
 OBJECT, DATASET_REGION = 0, 1
 
@@ -20,8 +21,9 @@ def dereference(ref: Reference, id: Any) -> ObjectID | None:
 
 
 def get_name(ref: Reference, loc: ObjectID) -> bytes | None:
-    """The path of the object that a reference points at."""
-    return None if ref.path is None else ref.path.encode()
+    """The path of the object that a reference points at; `None` of an object without a name."""
+    found = referred(loc._node, ref)
+    return None if found is None else path_of(found)
 
 
 def get_region(ref: RegionReference, id: Any) -> h5s.SpaceID | None:

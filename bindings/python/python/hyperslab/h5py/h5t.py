@@ -12,6 +12,7 @@ from ..objects.node import Node
 from ..values import dtype_encoding, tagged_dtypes
 from ..values.references import Reference, RegionReference
 from ._missing import missing_from, unsupported
+from .names import stored
 
 NO_CLASS, INTEGER, FLOAT, TIME, STRING, BITFIELD, OPAQUE, COMPOUND, REFERENCE, ENUM, VLEN, ARRAY = range(-1, 11)
 ORDER_LE, ORDER_BE, ORDER_VAX, ORDER_MIXED, ORDER_NONE = range(5)
@@ -134,7 +135,7 @@ class TypeOpaqueID(TypeID):
 
     def get_tag(self) -> bytes:
         """The tag."""
-        return self._described.tag.encode()
+        return stored(self._described.tag)
 
 
 class TypeReferenceID(TypeID):
@@ -154,7 +155,7 @@ class TypeCompoundID(TypeID):
 
     def get_member_name(self, member: int) -> bytes:
         """Name of a member."""
-        return self._described.fields[member][0].encode()
+        return stored(self._described.fields[member][0])
 
     def get_member_offset(self, member: int) -> int:
         """Offset of a member in bytes."""
@@ -184,7 +185,7 @@ class TypeEnumID(TypeID):
 
     def get_member_name(self, member: int) -> bytes:
         """A name."""
-        return self._described.values[member][0].encode()
+        return stored(self._described.values[member][0])
 
     def get_member_value(self, member: int) -> int:
         """The value of a name."""
@@ -192,11 +193,11 @@ class TypeEnumID(TypeID):
 
     def enum_valueof(self, name: bytes) -> int:
         """The value of a name."""
-        return {known.encode(): value for known, value in self._described.values}[name]
+        return {stored(known): value for known, value in self._described.values}[name]
 
     def enum_nameof(self, value: int) -> bytes:
         """The name of a value."""
-        return {known: name.encode() for name, known in self._described.values}[value]
+        return {known: stored(name) for name, known in self._described.values}[value]
 
 
 class TypeVlenID(TypeID):

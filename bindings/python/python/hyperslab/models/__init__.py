@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..files.model_view import ModelArray, ModelView, Problem
-from . import anndata, cf, chombo, flash, h5block, h5part, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid, vtkhdf
+from . import anndata, cf, chombo, flash, h5block, h5part, jld2, keras, matlab, mpas, nexus, nwb, openpmd, pandas, photon_hdf5, pytables, ugrid, vtkhdf
 
 __all__ = [
     "ModelArray",
@@ -15,6 +15,7 @@ __all__ = [
     "flash",
     "h5block",
     "h5part",
+    "jld2",
     "keras",
     "matlab",
     "mpas",

@@ -197,7 +197,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
         if not names:
             return "<no attributes>"
         more = len(names) - MAX_SHOWN
-        listed = [f"{name}={self._shown(name)}" for name in names[:MAX_SHOWN]]
+        listed = [f"{visible(name)}={self._shown(name)}" for name in names[:MAX_SHOWN]]
         return f"<Attributes: {', '.join(listed)}{f' and {more} more' if more > 0 else ''}>"
 
     def _shown(self, name: str) -> str:

@@ -52,11 +52,11 @@ def copy_object(source: Node, target: Target, path: str, options: CopyOptions) -
     if target._file.has_link(path):
         raise InvalidInputError(f"there is an object of the name {path!r} already", target._backend.path, path)
     is_own = source._backend is target._backend
-    if is_own and source.kind == "group" and f"{path.rstrip('/')}/".startswith(f"{source.name.rstrip('/')}/"):
-        raise InvalidInputError(f"{source.name} cannot be copied into itself", target._backend.path, path)
+    if is_own and source.kind == "group" and f"{path.rstrip('/')}/".startswith(f"{source.path.rstrip('/')}/"):
+        raise InvalidInputError(f"{source.path} cannot be copied into itself", target._backend.path, path)
     if source._file.format in ("netcdf4", "netcdf_container"):
         # Its dimension scales are not shown as attributes.
-        raise UnsupportedError('copying from a netCDF file into one that is being created: open it with format="hdf5"', source._backend.path, source.name)
+        raise UnsupportedError('copying from a netCDF file into one that is being created: open it with format="hdf5"', source._backend.path, source.path)
     try:
         _Copy(target, options, is_own).put(source, path, 0)
     except BaseException:
@@ -125,9 +125,9 @@ class _Copy:
         about = source._about
         datatype = about["datatype"]
         if about["storage"] == "virtual":
-            raise UnsupportedError("copying a virtual dataset into a file that is being created", source._backend.path, source.name)
+            raise UnsupportedError("copying a virtual dataset into a file that is being created", source._backend.path, source.path)
         if not self._is_own and datatype.has_references:
-            raise UnsupportedError("copying references of another file into one that is being created", source._backend.path, source.name)
+            raise UnsupportedError("copying references of another file into one that is being created", source._backend.path, source.path)
         fill: tuple[bytes, list[bytes]] | None = (about["fill"], []) if about["fill"] else None
         if fill and (datatype.uses_heap or datatype.has_references):
             fill = dtype_encoding.fill_of(source.fillvalue, datatype)
@@ -159,7 +159,7 @@ class _Copy:
             assert found is not None  # its name was listed
             if found.datatype.has_references:
                 raise UnsupportedError(
-                    f"copying attribute {name!r}, which has references, into a file that is being created", source._backend.path, source.name
+                    f"copying attribute {name!r}, which has references, into a file that is being created", source._backend.path, source.path
                 )
             heap: list[bytes] = []
             data = found.data

@@ -143,7 +143,7 @@ class Creation(Node):
                 return self.create_dataset(name, shape, dtype, **options)
             found: Dataset = self[name]
             if found.kind != "dataset":
-                raise InvalidTypeError(f"{found.name} is not a dataset", self._changes.path, found.name)
+                raise InvalidTypeError(f"{found.path} is not a dataset", self._changes.path, found.path)
             definition.check_required(found, shape, dtype, exact, self._changes.path)
             return found
 

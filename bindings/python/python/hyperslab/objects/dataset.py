@@ -103,7 +103,7 @@ class Dataset(DatasetChanges):
         """The value of unwritten elements: a scalar of the dataset's dtype."""
         datatype = self._about["datatype"]
         if not self._about["fill"] and datatype.size > MAX_UNSTORED_FILL_BYTES:
-            raise LimitExceededError(f"a fill value of {datatype.size:,} zeros, which the file does not store", self._file.path, self.name)
+            raise LimitExceededError(f"a fill value of {datatype.size:,} zeros, which the file does not store", self._file.path, self.path)
         raw = np.frombuffer(self._about["fill"] or bytes(datatype.size), np.uint8).copy()
         return tagged_dtypes.tag(reading.convert(raw, datatype, (), self._file.fill_heap(self._number), self._file), self.dtype)[()]
 
@@ -144,7 +144,7 @@ class Dataset(DatasetChanges):
 
     def __iter__(self) -> Iterator[Elements]:
         if not self.shape:
-            raise InvalidTypeError("a scalar dataset cannot be iterated over", self._file.path, self.name)
+            raise InvalidTypeError("a scalar dataset cannot be iterated over", self._file.path, self.path)
         return (self[i] for i in range(self.shape[0]))
 
     @kept
@@ -167,7 +167,7 @@ class Dataset(DatasetChanges):
             try:
                 return self._selected(reader, self._current(key))
             except IndexError as error:
-                raise type(error)(f"{error} (dataset {self.name})") from None
+                raise type(error)(f"{error} (dataset {self.path})") from None
 
     def _selected(self, reader: _native.DatasetReader | None, key: Key) -> Elements:
         """The values for a key that the native reader leaves to Python."""
@@ -175,12 +175,12 @@ class Dataset(DatasetChanges):
             if key is None:
                 raise InvalidTypeError("indexing with None (numpy.newaxis): read the values and index them")
             if key is not Ellipsis and key != ():
-                raise InvalidInputError(f"{self.name} has no elements to select: give () or ...")
+                raise InvalidInputError(f"{self.path} has no elements to select: give () or ...")
             return Empty(self.dtype)
         if isinstance(key, RegionReference):
             found = references.dereferenced(key)
             if found is None or found.selection is None or found.object != self._number or found.file != self._file:
-                raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.name}")
+                raise InvalidInputError(f"this reference points at {found.path if found else 'nothing'}, not at {self.path}")
             return references.elements(self, found.selection)
         keys = key if isinstance(key, tuple) else (key,)
         if any(k is None for k in keys):
@@ -189,7 +189,7 @@ class Dataset(DatasetChanges):
         rest = tuple(k for k in keys if not isinstance(k, str))
         if fields:
             value_views.FieldsView(self, fields)  # checks the names
-        values = tagged_dtypes.tag(reading.values(reader, rest, self._file, self.name, self._about), self.dtype)
+        values = tagged_dtypes.tag(reading.values(reader, rest, self._file, self.path, self._about), self.dtype)
         if fields:
             values = value_views.picked(values, fields[0] if len(fields) == 1 else fields)
         # As in h5py, `...` keeps the array of a scalar dataset only.
@@ -206,7 +206,7 @@ class Dataset(DatasetChanges):
             TypeError: The dataset has no dimensions.
         """
         if not self.shape:
-            raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.name)
+            raise InvalidTypeError("a scalar dataset has no length", self._file.path, self.path)
         return self.shape[0]
 
     def astype(self, dtype: DtypeLike) -> ConvertedView | Dataset:
@@ -282,7 +282,7 @@ class Dataset(DatasetChanges):
 
     def _check_text(self) -> None:
         if self._about["datatype"].class_name not in ("string", "variable string"):
-            raise TypeError(f"{self.name} holds {dtypes.describe(self._about['datatype'])}, not strings")
+            raise TypeError(f"{self.path} holds {dtypes.describe(self._about['datatype'])}, not strings")
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
@@ -320,7 +320,7 @@ class Dataset(DatasetChanges):
             >>> f["theta"].to_dask().mean(axis=0).compute()
         """
         if self._about["shape"] is None:
-            raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.name)
+            raise UnsupportedError("to_dask: the dataspace is null, so there is no array", self.file.filename, self.path)
         return dask_collections.array(self, chunks)
 
     def mmap(self) -> AnyArray:
@@ -365,11 +365,11 @@ class Dataset(DatasetChanges):
         values = self[...]
         if isinstance(values, Empty) or values.dtype.kind not in "iufbSO" or self._about["datatype"].class_name in ("sequence", "reference"):
             what = "a null dataspace" if isinstance(values, Empty) else dtypes.describe(self._about["datatype"])
-            raise UnsupportedError(f"to_arrow of {what}: table({self.name!r}) of the file has columns of more types", self.file.filename, self.name)
+            raise UnsupportedError(f"to_arrow of {what}: table({self.path!r}) of the file has columns of more types", self.file.filename, self.path)
         if values.dtype.kind in "iuf":
             return mapped.numbers(np.ascontiguousarray(values, values.dtype.newbyteorder("=")))
         if values.ndim > 1:
-            raise UnsupportedError(f"to_arrow of {values.ndim} dimensions of {dtypes.describe(self._about['datatype'])}", self.file.filename, self.name)
+            raise UnsupportedError(f"to_arrow of {values.ndim} dimensions of {dtypes.describe(self._about['datatype'])}", self.file.filename, self.path)
         return pa.array(np.reshape(values if values.dtype.kind == "b" else self.asstr()[...], -1))
 
     @overload
@@ -487,7 +487,7 @@ class Dataset(DatasetChanges):
             raise ValueError("values are read from a file, which is a copy")
         values = self[...]
         if isinstance(values, Empty):
-            raise InvalidTypeError(f"{self.name} has no elements, so it is not an array")
+            raise InvalidTypeError(f"{self.path} has no elements, so it is not an array")
         array = np.asarray(values)
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         numbers = wanted.kind in "iuf" and array.dtype.kind in "iuf"

@@ -118,13 +118,13 @@ class DatasetChanges(ValueChanges, AttributeNames):
         """
         about = self._about
         if about["shape"] is None:
-            raise InvalidInputError("a dataset with a null dataspace has no elements", self._changes.path, self.name)
+            raise InvalidInputError("a dataset with a null dataspace has no elements", self._changes.path, self.path)
         key, names = compounds.selected(key)
         try:
             encoded = encode(key, names, values, tuple(about["shape"]), _writable(about["datatype"]), stored_references.values_of(self))
         except Error as error:
             if error.file is None:
-                error.file, error.object = self._changes.path, self.name
+                error.file, error.object = self._changes.path, self.path
             raise
         if not encoded.is_empty:
             self._changes.put(self, encoded)

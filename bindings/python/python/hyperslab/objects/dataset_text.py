@@ -38,7 +38,7 @@ def line(dataset: Dataset) -> str:
     """A dataset as its repr: `<Dataset /t (time 60, lat 73, lon 144) int16 packed → K>`."""
     what = meaning(dataset)
     unit = f" [{_unit(dataset)}]" if not what and _unit(dataset) else ""
-    return f"<Dataset {dataset.name} ({_extents(dataset)}) {dtypes.describe(dataset._about['datatype'])}{visible(what + unit)}>"
+    return f"<Dataset {visible(dataset.path)} ({_extents(dataset)}) {dtypes.describe(dataset._about['datatype'])}{visible(what + unit)}>"
 
 
 def _extents(dataset: Dataset) -> str:

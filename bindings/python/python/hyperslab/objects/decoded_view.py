@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..base.type_aliases import AnyArray, Elements, Key
+from ..base.visible import visible
 from ..values import indexing_keys
 from . import dask_collections
 from .decoding import Decoder
@@ -35,7 +36,7 @@ class DecodedView(View):
     @property
     def name(self) -> str:
         """Path of the dataset."""
-        return self._dataset.name
+        return self._dataset.path
 
     @property
     def attrs(self) -> Any:
@@ -111,7 +112,7 @@ class DecodedView(View):
 
     def __repr__(self) -> str:
         extents = [f"{name}={extent}" if name else str(extent) for name, extent in zip(self.dims or (None,) * len(self.shape), self.shape, strict=True)]
-        return f"<Decoded {self.name}: ({', '.join(extents)}), {self.dtype}, {self._some()}>"
+        return f"<Decoded {visible(self.name)}: ({', '.join(extents)}), {self.dtype}, {self._some()}>"
 
     def _some(self) -> str:
         """The first values and the last one."""

@@ -198,9 +198,9 @@ def check_required(found: Dataset, shape: ShapeLike, dtype: DtypeLike, exact: bo
     """
     wanted = tuple(dtype_encoding.extents("shape", shape))
     if found.shape != wanted:
-        raise InvalidTypeError(f"{found.name} has shape {found.shape}, not {wanted}", file, found.name)
+        raise InvalidTypeError(f"{found.path} has shape {found.shape}, not {wanted}", file, found.path)
     if not (found.dtype == dtype if exact else np.can_cast(dtype, found.dtype)):
-        raise InvalidTypeError(f"{found.name} has dtype {found.dtype}, not {np.dtype(dtype)}", file, found.name)
+        raise InvalidTypeError(f"{found.path} has dtype {found.dtype}, not {np.dtype(dtype)}", file, found.path)
 
 
 def _halved(shape: tuple[int, ...], size: int) -> list[int]:

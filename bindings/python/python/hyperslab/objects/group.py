@@ -112,7 +112,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         parts = [part for part in path.split("/") if part not in ("", ".")]
         if not parts:
             return HardLink()  # the root group, or this one
-        above, name = ("/" if path.startswith("/") else self.name.rstrip("/") + "/") + "/".join(parts[:-1]), parts[-1]
+        above, name = ("/" if path.startswith("/") else self.path.rstrip("/") + "/") + "/".join(parts[:-1]), parts[-1]
         file, number = self._file.find(above)
         link = file.link(number, name)
         if link is None:
@@ -168,7 +168,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
                 return self.create_group(name)
             found = self[name]
             if not isinstance(found, Group):
-                raise InvalidTypeError(f"{found.name} is not a group", self._changes.path, found.name)
+                raise InvalidTypeError(f"{found.path} is not a group", self._changes.path, found.path)
             return found
 
     def visit_links(self, function: Callable[[str], Result | None]) -> Result | None:
@@ -238,7 +238,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
 
     def _sorted_links(self, group: int) -> Iterator[tuple[str, int | None]]:
         links = self._file.links(group)
-        return iter(sorted(zip(links.names, links.objects, strict=True), key=lambda link: link[0].encode()))
+        return iter(sorted(zip(links.names, links.objects, strict=True), key=lambda link: link[0].encode("utf-8", "surrogateescape")))
 
     def visit(self, function: Callable[[str], Result | None]) -> Result | None:
         """Calls `function` with the path of each object below this group, until it returns something other than `None`.
@@ -271,7 +271,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             return iter(list(self._visited_paths()))
 
     def _visited_paths(self) -> Iterator[str]:
-        visit = self._file.visit(self._number, self.name)
+        visit = self._file.visit(self._number, self.path)
         while paths := visit.paths():
             yield from paths
 
@@ -306,8 +306,8 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
         if not self._backend.is_fixed:
             yield from ((path, self[path]) for path in self._below_paths())
             return
-        file, above = self._file, self.name.rstrip("/") + "/"
-        visit = file.visit(self._number, self.name)
+        file, above = self._file, self.path.rstrip("/") + "/"
+        visit = file.visit(self._number, self.path)
         while found := visit.objects():
             for path, number, about in found:
                 yield path, self._object(file, number, above + path, about)
@@ -318,7 +318,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
     def _entries(self) -> Iterator[tree.Entry]:
         links = self._links()
         for name, kind, number, target in map(links.entry, range(len(links))):
-            path = f"{self.name.rstrip('/')}/{name}"
+            path = f"{self.path.rstrip('/')}/{name}"
             if number is None:
                 yield tree.Entry(name, path, f"{kind} link", None, target)
                 continue
@@ -353,7 +353,7 @@ class Group(GroupChanges, Mapping[str, "Member | None"]):
             return self._file.exists(absolute)
 
     def _absolute(self, path: str) -> str:
-        return path if path.startswith("/") else f"{self.name.rstrip('/')}/{path}"
+        return path if path.startswith("/") else f"{self.path.rstrip('/')}/{path}"
 
     def __getitem__(self, path: str | bytes | Reference) -> Member:
         if isinstance(path, Reference):

@@ -46,7 +46,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
             self._changes.create_hard_link(path, self._absolute(path_text(value.path)))
         elif isinstance(value, Node):
             if value._backend is not self._backend:
-                raise InvalidInputError(f"{value.name} is in another file: copy it, f.copy(source, {name!r})", self._changes.path)
+                raise InvalidInputError(f"{value.path} is in another file: copy it, f.copy(source, {name!r})", self._changes.path)
             number = value._own_number()
             make(lambda editor: editor.create_hard_link(path, number))
         elif isinstance(value, np.dtype):
@@ -114,7 +114,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         target = dest if isinstance(dest, GroupChanges) else self
         if isinstance(dest, Node) and not isinstance(dest, GroupChanges):
             raise InvalidTypeError("the destination is not a group of a file that is edited", self._changes.path)
-        path = target._below((name if name is not None else found.name.rpartition("/")[2]) if isinstance(dest, GroupChanges) else dest)
+        path = target._below((name if name is not None else found.path.rpartition("/")[2]) if isinstance(dest, GroupChanges) else dest)
         with target._changes.lock:
             if not target._backend.is_complete:
                 copy_object(found, target, path, CopyOptions(shallow, expand_soft, expand_external, not without_attrs))
@@ -151,7 +151,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         with self._changes.lock:
             if not self._file.exists(self._below(name)):
                 if default is _MISSING:
-                    raise ObjectNotFoundError(f"there is no {name!r}", self._changes.path, self.name)
+                    raise ObjectNotFoundError(f"there is no {name!r}", self._changes.path, self.path)
                 return default
             found = self[name]
             value = found[()] if isinstance(found, Dataset) else None
@@ -173,7 +173,7 @@ class GroupChanges(Creation, NetcdfDefinitions):
         with self._changes.lock:
             for name in self._names():
                 return name, self.pop(name)
-        raise ObjectNotFoundError("the group is empty", self._changes.path, self.name)
+        raise ObjectNotFoundError("the group is empty", self._changes.path, self.path)
 
     def setdefault(self, name: Name, default: object = None) -> Any:
         """The member of this name; if there is none, it becomes `default`.

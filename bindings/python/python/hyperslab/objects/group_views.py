@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, TypeVar
 
+from ..base.visible import visible
+
 Member = TypeVar("Member")
 
 
@@ -29,7 +31,7 @@ class Members(ValuesView[Member]):
         return (self._mapping.get(name) for name in self._mapping)
 
     def __repr__(self) -> str:
-        return f"Members of {self._mapping.name}"
+        return f"Members of {visible(self._mapping.path)}"
 
 
 class NamedMembers(ItemsView[str, Member]):
@@ -41,4 +43,4 @@ class NamedMembers(ItemsView[str, Member]):
         return ((name, self._mapping.get(name)) for name in self._mapping)
 
     def __repr__(self) -> str:
-        return f"NamedMembers of {self._mapping.name}"
+        return f"NamedMembers of {visible(self._mapping.path)}"

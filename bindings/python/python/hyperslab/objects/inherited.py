@@ -46,7 +46,7 @@ def coordinate_of(node: Node) -> Node | None:
         found = node._file.coordinate_of_bounds(node._number)
         return None if found is None else node._object(node._file, found, node._file.object_path(found))
     # The writer of a new file knows no conventions.
-    above, _, own = node.name.rpartition("/")
+    above, _, own = node.path.rpartition("/")
     siblings = (node._object(*node._file.find(f"{above}/{name}"), f"{above}/{name}") for name in node._file.names(node.parent._number) if name != own)
     return next((one for one in siblings if one.kind == "dataset" and any(_text(one, key) == own for key in _NAMING)), None)
 

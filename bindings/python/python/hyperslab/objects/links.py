@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..base.visible import visible
+
 
 class SoftLink:
     """A link to a path of the same file.
@@ -19,7 +21,7 @@ class SoftLink:
         self.path = path
 
     def __repr__(self) -> str:
-        return f"<soft link to {self.path}>"
+        return f"<soft link to {visible(self.path)}>"
 
 
 class ExternalLink:
@@ -42,7 +44,7 @@ class ExternalLink:
         return self.file
 
     def __repr__(self) -> str:
-        return f"<external link to {self.path} in {self.file}>"
+        return f"<external link to {visible(self.path)} in {visible(self.file)}>"
 
 
 class HardLink:
@@ -59,7 +61,7 @@ class HardLink:
         self.path = path
 
     def __repr__(self) -> str:
-        return "<hard link>" if self.path is None else f"<hard link to {self.path}>"
+        return "<hard link>" if self.path is None else f"<hard link to {visible(self.path)}>"
 
 
 def as_ours(value: Any) -> Any:

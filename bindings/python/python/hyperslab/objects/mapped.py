@@ -88,4 +88,4 @@ def numbers(values: AnyArray) -> pa.Array:
 
 
 def _refusal(dataset: _Dataset, why: str) -> UnsupportedError:
-    return UnsupportedError(f"the values cannot be mapped: {why}", dataset._file.path, dataset.name)
+    return UnsupportedError(f"the values cannot be mapped: {why}", dataset._file.path, dataset.path)

@@ -36,6 +36,19 @@ def description_of(node: Node) -> Description:
     return node._about
 
 
+def committed_type_of(node: Node) -> Node | None:
+    """The committed datatype that a dataset uses, for rooms that give it a meaning.
+
+    Args:
+        node: The dataset.
+
+    Returns:
+        The datatype; `None` if the dataset has one of its own.
+    """
+    number = node._file.committed(node._number)
+    return None if number is None else node._object(node._file, number, node._file.object_path(number))
+
+
 def stored_attribute(node: Node, name: str) -> _native.AttributeValue | None:
     """An attribute as it is stored, for rooms that compare or copy its bytes.
 

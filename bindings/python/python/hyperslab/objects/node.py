@@ -11,6 +11,7 @@ from ..backends.reading import Reading
 from ..base.description import Description
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.extras import late
+from ..base.visible import visible
 from ..values.new_references import AnyReference, NewReference
 from ..values.references import Reference, dereferenced, file_of, in_file
 from . import html, tree
@@ -54,7 +55,7 @@ class Node:
 
     @property
     def name(self) -> str:
-        """The absolute path. It follows when the object is moved."""
+        """The absolute path, as in h5py. It follows when the object is moved."""
         return self._own_name
 
     @property
@@ -91,13 +92,13 @@ class Node:
 
     @property
     def path(self) -> str:
-        """The absolute path."""
-        return self.name
+        """The absolute path; of an object that only references lead to, a text that `File` finds it by."""
+        return self._own_name
 
     @property
     def parent(self) -> Node:
         """The group that its path names before the last `/`; of the root group itself."""
-        path = self.name.rstrip("/").rpartition("/")[0] or "/"
+        path = self.path.rstrip("/").rpartition("/")[0] or "/"
         return self._object(*self._file.find(path), path)
 
     @property
@@ -109,10 +110,10 @@ class Node:
     def ref(self) -> AnyReference:
         """A reference to the object: `f[x.ref] == x`."""
         if not self._backend.is_complete:
-            return NewReference(self.name)
+            return NewReference(self.path)
         address = self._file.address(self._number)
         if address is None:
-            raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.name)
+            raise UnsupportedError("references in a file that is not HDF5", self._file.path, self.path)
         return Reference(self._file, "object", address.to_bytes(8, "little"), False)
 
     @property
@@ -135,7 +136,7 @@ class Node:
         return not self._backend.closed
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self._backend, self._number, self.name)
+        return type(self), (self._backend, self._number, self.path)
 
     def _object(self, file: _native.File, number: int, name: str, about: Description | None = None) -> Node:
         """The object with this number in a file: this file, or the target of an external link, which is only read."""
@@ -163,17 +164,17 @@ class Node:
 
     def refresh(self) -> None:
         """Reads the metadata of the file again: a dataset that has grown shows its new shape."""
-        found = self._backend.refreshed(self.name)
+        found = self._backend.refreshed(self.path)
         if found is not None:
-            name = self.name
+            name = self.path
             self._backend, self._number = found
             self._backend.hold(self, name, None)
 
     def __setitem__(self, key: Any, value: object) -> None:
-        raise InvalidTypeError(f"a {self.kind} has no items that can be set", self._changes.path, self.name)
+        raise InvalidTypeError(f"a {self.kind} has no items that can be set", self._changes.path, self.path)
 
     def __delitem__(self, key: Any) -> None:
-        raise InvalidTypeError(f"a {self.kind} has no items that can be deleted", self._changes.path, self.name)
+        raise InvalidTypeError(f"a {self.kind} has no items that can be deleted", self._changes.path, self.path)
 
     def _summary(self) -> list[str]:
         """The parts of the object's line in a tree; of a dataset the first two are its dimensions and type."""
@@ -191,10 +192,10 @@ class Node:
 
     def _closed(self) -> str:
         """What `repr` shows of an object whose file is closed."""
-        return f"<closed {self.kind} {self.name}>"
+        return f"<closed {self.kind} {visible(self.path)}>"
 
     def __repr__(self) -> str:
-        return f"<{self.kind} {self.name}>" if self else self._closed()
+        return f"<{self.kind} {visible(self.path)}>" if self else self._closed()
 
     def _repr_html_(self) -> str:
         return html.of_node(self, self.kind.capitalize(), self._file.path) if self else html.closed(self._closed())

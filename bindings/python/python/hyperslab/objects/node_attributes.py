@@ -44,7 +44,7 @@ class NodeAttributes:
         return self.node._backend.lock
 
     def place(self) -> tuple[str | None, str]:
-        return self.node._backend.path, self.node.name
+        return self.node._backend.path, self.node.path
 
     def check(self) -> None:
         self.node._backend.changes(self.node)

@@ -20,8 +20,8 @@ class RegionReferences:
     def __getitem__(self, key: Key) -> RegionReference:
         owner = self._owner
         if owner.kind != "dataset" or owner._about["shape"] is None:
-            raise UnsupportedError("a reference to a region of what has no elements", owner._file.path, owner.name)
-        return references.MadeRegionReference(owner._file, owner._number, owner.name, selected_region(key, tuple(owner._about["shape"])))
+            raise UnsupportedError("a reference to a region of what has no elements", owner._file.path, owner.path)
+        return references.MadeRegionReference(owner._file, owner._number, owner.path, selected_region(key, tuple(owner._about["shape"])))
 
     def shape(self, reference: RegionReference) -> tuple[int, ...]:
         """The shape of the dataset that a reference points at."""
@@ -45,4 +45,4 @@ class NewRegions(RegionReferences):
     """The same of an object in a file that is being created: a reference has the path of the dataset."""
 
     def __getitem__(self, key: Key) -> Any:
-        return Regions(self._owner.name, tuple(self._owner.shape))[key]
+        return Regions(self._owner.path, tuple(self._owner.shape))[key]

@@ -78,7 +78,7 @@ def attribute(dataset: Scaled, name: str) -> AttributeValue:
         Its value; `None` if there is none.
     """
     file = dataset._changes.raw
-    found = file.attribute(file.find(dataset.name)[1], name)
+    found = file.attribute(file.find(dataset.path)[1], name)
     return None if found is None else value_of(found, file)
 
 
@@ -93,7 +93,7 @@ def make(dataset: Scaled, name: str) -> None:
         InvalidInputError: The dataset has scales of its own.
     """
     if any(attached(dataset)):
-        raise InvalidInputError("a dataset that has scales cannot be one", dataset._changes.path, dataset.name)
+        raise InvalidInputError("a dataset that has scales cannot be one", dataset._changes.path, dataset.path)
     _set_text(dataset, "CLASS", "DIMENSION_SCALE")
     _set_text(dataset, "NAME", name)
 
@@ -111,7 +111,7 @@ def attach(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """
     _check(dataset, axis, scale)
     if is_scale(dataset):
-        raise InvalidInputError("a dimension scale cannot have scales", dataset._changes.path, dataset.name)
+        raise InvalidInputError("a dimension scale cannot have scales", dataset._changes.path, dataset.path)
     if not is_scale(scale):
         make(scale, "")
     connect(dataset, axis, scale)
@@ -150,7 +150,7 @@ def detach(dataset: Scaled, axis: int, scale: Scaled) -> None:
     """
     _check(dataset, axis, scale)
     if address(scale) not in attached(dataset)[axis]:
-        raise ObjectNotFoundError(f"{scale.name} is not attached to dimension {axis}", dataset._changes.path, dataset.name)
+        raise ObjectNotFoundError(f"{scale.path} is not attached to dimension {axis}", dataset._changes.path, dataset.path)
     disconnect(dataset, axis, scale)
 
 
@@ -181,10 +181,10 @@ def set_label(dataset: Labelled, axis: int, label: str) -> None:
         label: The label.
     """
     if not 0 <= axis < len(dataset.shape):
-        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
+        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.path)
     labels = [plain(value) for value in dataset.attrs.get("DIMENSION_LABELS", [""] * len(dataset.shape))]
     labels[axis] = label
-    texts = [text.encode() for text in labels]
+    texts = [text.encode("utf-8", "surrogateescape") for text in labels]
     raw = b"".join(struct.pack("<IQI", len(text), 1 if text else 0, number if text else 0) for number, text in enumerate(texts, 1))
     datatype = _native.Datatype.variable_string()
     number = dataset._own_number()
@@ -193,13 +193,13 @@ def set_label(dataset: Labelled, axis: int, label: str) -> None:
 
 def _check(dataset: Scaled, axis: int, scale: Scaled) -> None:
     if not 0 <= axis < len(dataset.shape):
-        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.name)
+        raise InvalidInputError(f"dimension {axis} of a dataset of {len(dataset.shape)} dimensions", dataset._changes.path, dataset.path)
     if getattr(scale, "kind", None) != "dataset":
-        raise InvalidTypeError(f"a scale is a dataset of the file that is edited, not {scale!r}", dataset._changes.path, dataset.name)
+        raise InvalidTypeError(f"a scale is a dataset of the file that is edited, not {scale!r}", dataset._changes.path, dataset.path)
     if scale._backend is not dataset._backend:
-        raise InvalidInputError("the scale is in another file", dataset._changes.path, dataset.name)
+        raise InvalidInputError("the scale is in another file", dataset._changes.path, dataset.path)
     if scale == dataset:
-        raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.name)
+        raise InvalidInputError("a dataset cannot be the scale of its own dimension", dataset._changes.path, dataset.path)
 
 
 def address(node: Addressed) -> bytes:
@@ -281,7 +281,7 @@ def _store_users(scale: Scaled, users: list[tuple[bytes, int]]) -> None:
 
 
 def _set_text(dataset: Scaled, name: str, text: str) -> None:
-    stored = text.encode() + b"\0"
+    stored = text.encode("utf-8", "surrogateescape") + b"\0"
     number = dataset._own_number()
     dataset._changes.make(lambda editor: editor.set_attribute(number, name, [], _native.Datatype.string(len(stored)), stored, []))
 

@@ -111,7 +111,7 @@ class StoredProperties(Node):
             >>> [source.file_name for source in f["virtual"].virtual_sources()]
         """
         if not self.is_virtual:
-            raise InvalidTypeError(f"{self.name} is not a virtual dataset")
+            raise InvalidTypeError(f"{self.path} is not a virtual dataset")
         return [
             VirtualSource(RegionSelection(*selection), file, dataset, RegionSelection(*source))
             for file, dataset, source, selection in self._file.virtual_mappings(self._number)

@@ -135,7 +135,7 @@ class Seen:
     """Where the members of each group are shown: groups may have any number of paths, and be their own members."""
 
     def __init__(self, root: Shown) -> None:
-        self.paths = {root._number: root.name}
+        self.paths = {root._number: root.path}
 
     def find(self, entry: Entry) -> str | None:
         """The path at which the members of a group are shown; `None` if that is here, and if it is not a group."""

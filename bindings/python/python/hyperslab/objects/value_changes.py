@@ -42,15 +42,15 @@ class ValueChanges(StoredProperties):
         with self._changes.lock:
             if self._about["chunks"] is None and not self._backend.is_shared:
                 hint = "only datasets in chunks can be resized, create it with maxshape= or chunks="
-                raise InvalidTypeError(f"{self.name} cannot grow or shrink: {hint}", self._changes.path, self.name)
+                raise InvalidTypeError(f"{self.path} cannot grow or shrink: {hint}", self._changes.path, self.path)
             shape = self.shape
             if axis is not None:
                 if not 0 <= axis < len(shape):
-                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._changes.path, self.name)
+                    raise InvalidInputError(f"axis {axis} of a dataset of {len(shape)} dimensions", self._changes.path, self.path)
                 size = [size if number == axis else extent for number, extent in enumerate(shape)]
             new = dtype_encoding.extents("shape", size)
             if len(new) != len(shape):
-                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.name)
+                raise InvalidTypeError(f"shape {tuple(new)} for a dataset of {len(shape)} dimensions", self._changes.path, self.path)
             number = self._own_number()
             self._changes.make(lambda editor: editor.resize(number, new))
 
@@ -71,7 +71,7 @@ class ValueChanges(StoredProperties):
         with self._changes.lock:
             before = self.shape
             if not 0 <= axis < len(before):
-                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._changes.path, self.name)
+                raise InvalidInputError(f"axis {axis} of a dataset of {len(before)} dimensions", self._changes.path, self.path)
             values = values if self._notes is None else self._notes.prepared(values)
             count = self._extent_of(values, before, axis)
             self.resize(before[axis] + count, axis=axis)
@@ -91,7 +91,7 @@ class ValueChanges(StoredProperties):
         if len(given) != len(shape) or given[:axis] + given[axis + 1 :] != shape[:axis] + shape[axis + 1 :]:
             hint = f"give rows of shape {shape[1:]}" if axis == 0 else "their other extents are those of the dataset"
             message = f"values of shape {given} appended to shape {shape} along axis {axis}: {hint}"
-            raise InvalidTypeError(message, self._changes.path, self.name)
+            raise InvalidTypeError(message, self._changes.path, self.path)
         return int(given[axis])
 
     def write_direct(self, source: AnyArray, source_sel: ArrayKey | None = None, dest_sel: Key | None = None) -> None:

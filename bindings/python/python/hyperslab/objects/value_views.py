@@ -97,10 +97,10 @@ class FieldsView(View):
         wanted = [names] if isinstance(names, str) else list(names)
         fields = dataset.dtype.fields
         if fields is None:
-            raise InvalidInputError(f"{dataset.name} is not a compound: it has no fields")
+            raise InvalidInputError(f"{dataset.path} is not a compound: it has no fields")
         for name in wanted:
             if name not in fields:
-                raise InvalidInputError(f"there is no field {name!r}: the fields are {', '.join(fields)}", None, dataset.name)
+                raise InvalidInputError(f"there is no field {name!r}: the fields are {', '.join(fields)}", None, dataset.path)
         super().__init__(dataset, fields[names][0] if isinstance(names, str) else np.dtype([(name, fields[name][0]) for name in wanted]))
         self._names = names
 

@@ -10,6 +10,7 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, DtypeLike, Key, Values
+from ..base.visible import visible
 from . import indexing_keys
 from .described import DescribedType
 from .regions import RegionSelection
@@ -49,7 +50,7 @@ class NewReference(AnyReference):
         return hash(self.path)
 
     def __repr__(self) -> str:
-        return f"<new reference to {self.path}>"
+        return f"<new reference to {visible(self.path)}>"
 
 
 class NewRegionReference(NewReference):
@@ -76,7 +77,7 @@ class NewRegionReference(NewReference):
         return letter + int(coordinates.shape[-1]).to_bytes(8, "little") + coordinates.tobytes()
 
     def __repr__(self) -> str:
-        return f"<new region reference to {self.path}>"
+        return f"<new region reference to {visible(self.path)}>"
 
 
 class NewAttributeReference(NewReference):
@@ -93,7 +94,7 @@ class NewAttributeReference(NewReference):
         return b"a" + self.attribute.encode("utf-8", "surrogateescape")
 
     def __repr__(self) -> str:
-        return f"<new reference to attribute {self.attribute!r} of {self.path}>"
+        return f"<new reference to attribute {self.attribute!r} of {visible(self.path)}>"
 
 
 class Regions:

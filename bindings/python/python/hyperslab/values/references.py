@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from .. import _native
-from ..base.errors import InvalidInputError
+from ..base.errors import InvalidInputError, NotFoundError
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
+from ..base.visible import visible
 from . import new_references
 from .regions import RegionSelection
 
@@ -52,7 +53,13 @@ class Reference(new_references.AnyReference):
         return hash((self._file, self._raw))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} to {self.path}>" if self else f"<{type(self).__name__} to nothing>"
+        kind = type(self).__name__
+        if not self:
+            return f"<{kind} to nothing>"
+        try:
+            return f"<{kind} to {visible(self.path or '')}>"
+        except NotFoundError:
+            return f"<{kind} to an object that does not exist>"
 
 
 def file_of(reference: Reference) -> _native.File:

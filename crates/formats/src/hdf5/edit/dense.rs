@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use hyperslab_array::name::{bytes_of, compare};
 use hyperslab_array::{Error, Result};
 
 use super::btree_v2::{RecordTree, TreeForm};
@@ -72,7 +73,7 @@ impl<'a> DenseEdit<'a> {
 
     /// Adds an encoded message; nothing of its name is there. `order` is when it was created.
     pub fn insert(&self, name: &str, order: u64, message: &[u8]) -> Result<()> {
-        let hash = lookup3(name.as_bytes());
+        let hash = lookup3(&bytes_of(name));
         let mut heap = HeapEdit::open(self.source, self.space, self.heap)?;
         let entry = Entry { id: heap.insert(message)?, flags: 0, order: u32::try_from(order).unwrap_or(u32::MAX), hash };
         heap.store()?;
@@ -94,7 +95,7 @@ impl<'a> DenseEdit<'a> {
 
     /// Removes what is called `name`; returns its encoded message.
     pub fn remove(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let hash = lookup3(name.as_bytes());
+        let hash = lookup3(&bytes_of(name));
         let Some(record) = self.names()?.remove(&mut |record| self.compare(record, hash, name))? else { return Ok(None) };
         let entry = self.entry(&record)?;
         let message = self.message(&entry)?;
@@ -163,7 +164,7 @@ impl<'a> DenseEdit<'a> {
                     DenseKind::Links => link::parse(&mut self.source.cursor(&message, 0))?.name,
                     DenseKind::Attributes => attribute::name(&mut self.source.cursor(&message, 0))?,
                 };
-                Ok(found.as_bytes().cmp(name.as_bytes()))
+                Ok(compare(&found, name))
             }
             order => Ok(order),
         }

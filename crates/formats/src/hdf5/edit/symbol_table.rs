@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Error, Result};
 
 use super::local_heap::LocalHeapEdit;
@@ -72,7 +73,7 @@ impl SymbolTableEdit<'_> {
     /// Adds a link, whose name no other one has.
     pub fn insert(&self, name: &str, target: &RawTarget) -> Result<()> {
         let mut heap = LocalHeapEdit::open(self.source, self.space, self.heap)?;
-        let offset = heap.insert(name.as_bytes())?;
+        let offset = heap.insert(&bytes_of(name))?;
         let (o, undefined) = (usize::from(self.source.offset_size), u64::MAX);
         let mut rest = Encoder::default();
         match target {
@@ -82,7 +83,7 @@ impl SymbolTableEdit<'_> {
                 rest.bytes(&[0; 24]);
             }
             RawTarget::Soft(path) => {
-                let path = heap.insert(path.as_bytes())?;
+                let path = heap.insert(&bytes_of(path))?;
                 rest.uint(undefined, o);
                 rest.u32(SOFT);
                 rest.u32(0);
@@ -102,7 +103,7 @@ impl SymbolTableEdit<'_> {
     pub fn remove(&self, name: &str) -> Result<bool> {
         let mut heap = LocalHeapEdit::open(self.source, self.space, self.heap)?;
         let mut gone = Vec::new();
-        let Some(below) = self.remove_below(self.tree, &heap, name.as_bytes(), &mut gone, MAX_LEVELS)? else { return Ok(false) };
+        let Some(below) = self.remove_below(self.tree, &heap, &bytes_of(name), &mut gone, MAX_LEVELS)? else { return Ok(false) };
         if below.is_gone {
             // The root stays, as the root of an empty group.
             self.write(&Node { address: self.tree, level: 0, left: None, right: None, keys: vec![0], children: Vec::new() })?;

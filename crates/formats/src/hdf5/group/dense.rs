@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use hyperslab_array::Result;
+use hyperslab_array::name::bytes_of;
 
 use super::limits::check_count;
 use crate::hdf5::checksum::lookup3;
@@ -46,7 +47,7 @@ pub(super) fn count(source: &Source, tree: u64) -> Result<u64> {
 /// The link called `name`.
 pub(super) fn find(source: &Source, heap: u64, tree: u64, name: &str) -> Result<Option<RawLink>> {
     let mut heap = FractalHeap::open(source, heap)?;
-    let hash = lookup3(name.as_bytes());
+    let hash = lookup3(&bytes_of(name));
     let mut found = None;
     let mut compare = |record: &[u8]| -> Result<Ordering> { Ok(source.cursor(record, tree).u32()?.cmp(&hash)) };
     btree::v2::search(source, tree, &[BY_NAME], &mut compare, &mut |record| {

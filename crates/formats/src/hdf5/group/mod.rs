@@ -4,6 +4,7 @@ mod dense;
 mod limits;
 mod symbol_table;
 
+use hyperslab_array::name::compare;
 use hyperslab_array::{Error, Result};
 
 use self::limits::check_count;
@@ -36,7 +37,7 @@ pub(crate) fn links(source: &Source, header: &ObjectHeader<'_>) -> Result<RawLin
     }
     let tracked = is_tracked(source, header)?;
     check_count(source, links.len())?;
-    links.sort_by(|a, b| a.name.as_bytes().cmp(b.name.as_bytes()));
+    links.sort_by(|a, b| compare(&a.name, &b.name));
     if let Some(pair) = links.windows(2).find(|pair| matches!(pair, [a, b] if a.name == b.name)) {
         let name = pair.first().map_or("", |link| link.name.as_str());
         return Err(Error::corrupt(format!("two links called {name:?} in one group")));
@@ -171,7 +172,7 @@ const MAX_COMPACT: usize = 64;
 pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: bool) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
     if !tracked {
-        links.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+        links.sort_by(|a, b| compare(&a.0, &b.0));
     }
     for (name, _) in &links {
         link::check_name(name)?;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Error, Result};
 
 use super::limits::check_count;
@@ -96,7 +97,7 @@ const MAX_PREFETCHED_NODES: usize = 1 << 16;
 /// The link called `name`: the keys of the B-tree and the entries of a symbol table node are in the order of the names.
 pub(super) fn find(source: &Source, tree: u64, heap: u64, name: &str) -> Result<Option<RawLink>> {
     let heap = LocalHeap::read_for_few(source, heap)?;
-    let name = name.as_bytes();
+    let name = &*bytes_of(name);
     let (mut address, mut parent_level) = (tree, None);
     loop {
         let node = Node::read(source, address, parent_level)?;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::writer::Space;
@@ -50,7 +51,10 @@ impl<'a> LocalHeap<'a> {
     }
     /// The NUL-terminated text at `offset` of the data segment, paid each time: entries may share one text.
     pub fn text(&self, offset: u64) -> Result<String> {
-        let copy = |text: &[u8]| self.source.budget.charge(text.len() as u64).map(|()| String::from_utf8_lossy(text).into_owned());
+        let copy = |text: &[u8]| {
+            let name = name_of(text);
+            self.source.budget.charge(name.len() as u64).map(|()| name)
+        };
         self.with_text(offset, |text| text.map(copy))?.ok_or_else(|| self.no_text(offset))?
     }
     /// How the bytes of the text at `offset` are ordered relative to `name`.

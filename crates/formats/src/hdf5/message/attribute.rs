@@ -1,5 +1,6 @@
 //! Attribute message (IV.A.2.m), versions 1 to 3.
 
+use hyperslab_array::name::{bytes_of, is_utf8};
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::{dataspace, datatype};
@@ -94,10 +95,10 @@ pub(crate) fn encode(name: &str, datatype: &Datatype, dataspace: &Dataspace, val
     let dataspace = dataspace::encode(dataspace)?;
     let mut encoder = Encoder::default();
     encoder.bytes(&[3, 0]);
-    encoder.u16(length(name.len() + 1)?);
+    encoder.u16(length(bytes_of(name).len() + 1)?);
     encoder.u16(length(datatype.len())?);
     encoder.u16(length(dataspace.len())?);
-    encoder.u8(u8::from(!name.is_ascii()));
+    encoder.u8(u8::from(is_utf8(name)));
     encoder.null_terminated(name);
     encoder.bytes(&datatype);
     encoder.bytes(&dataspace);

@@ -1,5 +1,6 @@
 //! Datatype message (IV.A.2.d).
 
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{
     ByteOrder, CharacterSet, Datatype, EnumMember, Error, FloatFormat, FloatLayout, Mantissa, Member, ReferenceKind, Result, StringPadding, TimeEncoding,
 };
@@ -381,12 +382,13 @@ fn text_bits(padding: &StringPadding, set: &CharacterSet) -> (u32, u32) {
 }
 
 fn put_opaque(encoder: &mut Encoder, size: u64, tag: &str) -> Result<()> {
-    let length = (tag.len() + 1).next_multiple_of(8);
+    let bytes = bytes_of(tag);
+    let length = (bytes.len() + 1).next_multiple_of(8);
     let length = u8::try_from(length).map_err(|_| Error::unsupported("an opaque type's tag of more than 247 bytes"))?;
     let length = if tag.is_empty() { 0 } else { length };
     head(encoder, 5, 1, u32::from(length), size)?;
     let end = encoder.len() + usize::from(length);
-    encoder.bytes(tag.as_bytes());
+    encoder.bytes(&bytes);
     encoder.pad_to(end);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Link message (IV.A.2.g).
 
+use hyperslab_array::name::{bytes_of, is_utf8};
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::encoder::width_of;
@@ -95,7 +96,8 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
         RawTarget::External { .. } => Some(64),
         RawTarget::UserDefined(class) => return Err(Error::unsupported(format!("a link of class {class}"))),
     };
-    let length = name.len() as u64;
+    let bytes = bytes_of(name);
+    let length = bytes.len() as u64;
     let (bits, width) = match width_of(length) {
         1 => (0, 1),
         2 => (1, 2),
@@ -103,16 +105,16 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
     };
     let mut encoder = Encoder::default();
     let stored = if class.is_some() { CLASS_STORED } else { 0 }
-        | if name.is_ascii() { 0 } else { CHARACTER_SET_STORED }
+        | if is_utf8(name) { CHARACTER_SET_STORED } else { 0 }
         | if creation_order.is_some() { CREATION_ORDER_STORED } else { 0 };
     encoder.bytes(&[1, bits | stored]);
     class.iter().for_each(|class| encoder.u8(*class));
     creation_order.iter().for_each(|order| encoder.u64(*order));
-    if !name.is_ascii() {
+    if is_utf8(name) {
         encoder.u8(1);
     }
     encoder.uint(length, width);
-    encoder.bytes(name.as_bytes());
+    encoder.bytes(&bytes);
     let text = |encoder: &mut Encoder, bytes: &[u8]| {
         let length = u16::try_from(bytes.len()).map_err(|_| Error::unsupported("a link's target of 64 KiB or more"))?;
         encoder.u16(length);
@@ -121,8 +123,8 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
     };
     match target {
         RawTarget::Hard(address) => encoder.u64(*address),
-        RawTarget::Soft(path) => text(&mut encoder, path.as_bytes())?,
-        RawTarget::External { file, path } => text(&mut encoder, format!("\0{file}\0{path}\0").as_bytes())?,
+        RawTarget::Soft(path) => text(&mut encoder, &bytes_of(path))?,
+        RawTarget::External { file, path } => text(&mut encoder, &bytes_of(&format!("\0{file}\0{path}\0")))?,
         RawTarget::UserDefined(_) => {}
     }
     Ok(encoder.finish())

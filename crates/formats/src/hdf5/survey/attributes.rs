@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hyperslab_array::name::compare;
 use hyperslab_array::{Attribute, Error, ErrorKind, Result};
 
 use super::heap;
@@ -49,7 +50,7 @@ pub(super) fn of_object(log: &mut Log<'_>, header: &ObjectHeader<'_>) -> Result<
                 log.damage(StructureKind::GlobalHeap, address, 0, error)?;
             }
         }
-        found.sort_by(|(_, a), (_, b)| a.name.as_bytes().cmp(b.name.as_bytes()));
+        found.sort_by(|(_, a), (_, b)| compare(&a.name, &b.name));
         if header.tracks_attributes {
             found.sort_by_key(|(order, _)| *order);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, Result};
 
 use super::heap::{self, LocalTexts};
@@ -139,10 +140,10 @@ fn symbol_table(log: &mut Log<'_>, body: &[u8], place: u64, sizes: NodeSizes, li
 pub(super) fn links_in(source: &Source, address: u64, texts: &LocalTexts) -> Result<Option<Vec<FoundLink>>> {
     let (mut links, mut last) = (Vec::new(), Vec::new());
     for SymbolEntry { name, header, soft, .. } in symbol_entries(source, address)? {
-        let Some(name) = texts.text(name).filter(|name| !name.is_empty() && last.as_slice() < *name && std::str::from_utf8(name).is_ok()) else {
+        let Some(name) = texts.text(name).filter(|name| !name.is_empty() && last.as_slice() < *name) else {
             return Ok(None);
         };
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = name_of;
         let target_bytes = soft.and_then(|path| texts.text(path.into())).map_or(0, <[u8]>::len);
         source.budget.charge((LINK_COST + name.len() + target_bytes) as u64)?;
         let target = match (soft, header) {
@@ -217,7 +218,7 @@ fn symbol_node(log: &mut Log<'_>, address: u64, sizes: NodeSizes, texts: Option<
         let length = |at: Option<u64>| at.and_then(|at| Some(texts?.text(at)?.len() as u64)).unwrap_or(0);
         source.budget.charge((LINK_COST as u64).saturating_add(length(Some(name))).saturating_add(length(soft.map(u64::from))))?;
         let name = texts.and_then(|texts| texts.text(name)).map(<[u8]>::to_vec);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = name_of;
         if let Some(texts) = texts.filter(|_| name.is_none()) {
             let error = Error::corrupt("a link whose name is not in the local heap of its group");
             log.damage(StructureKind::LocalHeapData, texts.address(), texts.length(), error)?;

@@ -28,6 +28,7 @@ mod tree_v2;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
+use hyperslab_array::name::path_of_address;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
@@ -115,6 +116,32 @@ impl Survey {
     /// The object whose header lies at this address.
     pub fn object(&self, address: u64) -> Option<&SurveyedObject> {
         self.objects.get(*self.by_address.get(&address)?)
+    }
+
+    /// Surveys the objects at `addresses` and all that links reach from there, which only references lead to.
+    ///
+    /// # Errors
+    /// `Io`, `LimitExceeded` or `Cancelled`.
+    pub fn add_referenced(&mut self, addresses: &[u64]) -> Result<()> {
+        let source = self.source.clone();
+        let mut log = Log::new(&source);
+        let (list, by_address) = (std::mem::take(&mut self.objects), std::mem::take(&mut self.by_address));
+        let mut objects = Objects { list, by_address, sizes: self.sizes, keeping: Keeping { attributes: false } };
+        for address in addresses {
+            if objects.by_address.contains_key(address) {
+                continue;
+            }
+            let first = objects.list.len();
+            objects.walk(&mut log, *address, &path_of_address(*address), &mut |_, _| ())?;
+            if let Some(object) = objects.list.get_mut(first) {
+                // Its count of links says that it is alive, not how many there are.
+                object.found_links = u64::from(object.stated_links);
+            }
+        }
+        (self.objects, self.by_address) = (objects.list, objects.by_address);
+        self.extents.append(&mut log.extents);
+        self.damages.append(&mut log.damages);
+        Ok(())
     }
 
     /// Looks for structures in `ranges`, start and length of bytes that nothing accounts for. Collections of the global heap become

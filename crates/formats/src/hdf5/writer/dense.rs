@@ -2,6 +2,7 @@
 //! lie in a fractal heap, found by their names' hashes or by the order of their creation (specification III.A.2, III.G,
 //! IV.A.2.c, IV.A.2.v).
 
+use hyperslab_array::name::{bytes_of, compare};
 use hyperslab_array::{Error, Result};
 
 use super::Space;
@@ -73,7 +74,7 @@ impl DenseStorage {
 
 /// Hash, name and place of each, in the order of the trees of names.
 fn by_name(named: &[(String, Vec<u8>)]) -> Vec<(u32, &str, usize)> {
-    let mut hashed: Vec<(u32, &str, usize)> = named.iter().enumerate().map(|(place, (name, _))| (lookup3(name.as_bytes()), name.as_str(), place)).collect();
-    hashed.sort_unstable();
+    let mut hashed: Vec<(u32, &str, usize)> = named.iter().enumerate().map(|(place, (name, _))| (lookup3(&bytes_of(name)), name.as_str(), place)).collect();
+    hashed.sort_unstable_by(|(a, x, _), (b, y, _)| a.cmp(b).then_with(|| compare(x, y)));
     hashed
 }

@@ -91,9 +91,11 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
     let mut addresses: Vec<Option<u64>> = vec![None; file.objects.len()];
     let mut leads_back = false;
     // The objects that an object links to come before it, unless a link leads back.
-    let mut pending = vec![(0, false)];
-    let mut begun = vec![false; file.objects.len()];
     let references = reference_counts(file);
+    // Only references lead to objects without links.
+    let unnamed = references.iter().enumerate().rev().filter(|(_, count)| **count == 0).map(|(index, _)| (index, false));
+    let mut pending: Vec<(usize, bool)> = unnamed.chain([(0, false)]).collect();
+    let mut begun = vec![false; file.objects.len()];
     while let Some((index, members_done)) = pending.pop() {
         let object = file.objects.get(index).ok_or_else(|| Error::internal(format!("a link to object {index}, which there is not")))?;
         if !members_done {
@@ -135,7 +137,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
             *place = Some(address);
         }
     }
-    let unreached = |index: usize| Error::internal(format!("no link leads to object {index} of a new file"));
+    let unreached = |index: usize| Error::internal(format!("object {index} of a new file was not written"));
     let addresses = addresses.into_iter().enumerate().map(|(index, address)| address.ok_or_else(|| unreached(index)));
     Ok(Encoded { space, addresses: addresses.collect::<Result<_>>()?, leads_back })
 }

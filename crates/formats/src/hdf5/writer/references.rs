@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Datatype, Elements, Error, HeapReference, Member, ReferenceKind, Result};
 
 use super::description::{NewTarget, TargetObject};
@@ -272,6 +273,7 @@ fn standard(file: Option<&str>, address: u64, part: &TargetPart, length: usize, 
 
 /// Text with its length in two bytes.
 fn text(text: &str) -> Result<Vec<u8>> {
-    let length = u16::try_from(text.len()).map_err(|_| Error::unsupported("a name of 64 KiB in a reference"))?;
-    Ok([length.to_le_bytes().as_slice(), text.as_bytes()].concat())
+    let bytes = bytes_of(text);
+    let length = u16::try_from(bytes.len()).map_err(|_| Error::unsupported("a name of 64 KiB in a reference"))?;
+    Ok([length.to_le_bytes().as_slice(), &bytes].concat())
 }

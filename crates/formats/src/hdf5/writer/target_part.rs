@@ -1,5 +1,6 @@
 //! What of an object a new reference points at.
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Error, HyperslabAxis, ReferencedPart, Result, StoredSelection};
 
 use super::encode_selection;
@@ -51,7 +52,7 @@ impl TargetPart {
         let bad = || Error::invalid_input("a reference that cannot be read");
         Ok(match bytes.split_first() {
             None => Self::Object,
-            Some((b'a', name)) => Self::Attribute(std::str::from_utf8(name).map_err(|_| bad())?.to_owned()),
+            Some((b'a', name)) => Self::Attribute(name_of(name)),
             Some((kind, numbers)) => {
                 let numbers = numbers.chunks(8).map(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
                 let (ndim, selection) = numbers.collect::<Option<Vec<_>>>().and_then(|numbers| selected(*kind, &numbers)).ok_or_else(bad)?;

@@ -39,8 +39,8 @@ pub(crate) fn copy_objects(
 ) -> Result<()> {
     let CopyOptions { grows, formats, choice, checkpoints } = options;
     let source = match choice {
-        Some(choice) => SourceFile::of_objects(file, selected_objects(file, choice)?, choice),
-        None => SourceFile::new(file)?,
+        Some(choice) => SourceFile::of_objects(file, selected_objects(file, choice, cancellation)?, choice),
+        None => SourceFile::new(file, cancellation)?,
     };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);

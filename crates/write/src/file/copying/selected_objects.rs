@@ -17,8 +17,8 @@ use crate::file::references::targets::{Referenced, Target};
 /// # Errors
 /// `NotFound` for a chosen path that does not exist; `Unsupported` for something that is excluded and needed; errors of an object that cannot be
 /// read.
-pub(crate) fn selected_objects(file: &File, choice: &Choice) -> Result<Vec<(String, ObjectId, Object)>> {
-    let all = SourceFile::new(file)?;
+pub(crate) fn selected_objects(file: &File, choice: &Choice, cancellation: &Cancellation) -> Result<Vec<(String, ObjectId, Object)>> {
+    let all = SourceFile::new(file, cancellation)?;
     let known = all.objects().iter().map(|(path, id, _)| (path.as_str(), *id)).collect();
     let mut search = Search { file, all: &all, known, choice, found: Vec::new(), seen: HashMap::new() };
     // All below a group that is chosen is found with it.

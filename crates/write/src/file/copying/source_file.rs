@@ -50,12 +50,13 @@ struct Lenient {
 }
 
 impl<'a> SourceFile<'a> {
-    /// Finds all objects.
+    /// Finds all objects, also those that only references lead to.
     ///
     /// # Errors
-    /// Those of an object that cannot be read.
-    pub fn new(file: &'a File) -> Result<Self> {
-        let objects = file.walk().map(|walked| Ok((walked.path, walked.id, walked.object?))).collect::<Result<Vec<_>>>()?;
+    /// Those of an object that cannot be read; `Cancelled`.
+    pub fn new(file: &'a File, cancellation: &Cancellation) -> Result<Self> {
+        let unnamed = file.unnamed_objects(cancellation)?;
+        let objects = file.walk().chain(unnamed).map(|walked| Ok((walked.path, walked.id, walked.object?))).collect::<Result<Vec<_>>>()?;
         let by_id = objects.iter().enumerate().map(|(index, (_, id, _))| (*id, index)).collect();
         Ok(Self { file, objects, by_id, lenient: None, choice: None })
     }

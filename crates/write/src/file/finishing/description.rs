@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hyperslab_array::name::is_of_links;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{LibraryVersion, NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
@@ -35,6 +36,10 @@ pub(crate) fn describe(
     created.sort_by_key(|(_, object)| object.created);
     for (path, object) in created {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        // An object without a name: only references lead to it.
+        if above.is_empty() && !is_of_links(name) {
+            continue;
+        }
         let object_index = |path: &str| object_indexes.get(path).map(|index| NewLink::Hard(*index));
         let link = match &object.link {
             Some(Link::Soft(path)) => NewLink::Soft(path.clone()),

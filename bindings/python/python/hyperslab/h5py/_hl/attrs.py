@@ -11,6 +11,7 @@ from ...objects.node_attributes import NodeAttributes
 from .. import h5a
 from .._objects import ObjectID
 from ..h5t import TypeID
+from ..names import shown
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
 
@@ -29,8 +30,11 @@ class AttributeManager(Attributes):
     def __contains__(self, name: object) -> bool:
         return attribute_name(name) in self._names
 
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._names)
+    def __iter__(self) -> Iterator[Any]:
+        return map(shown, self._names)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(shown, reversed(self._names))
 
     def keys(self) -> KeysViewHDF5:
         """The names."""

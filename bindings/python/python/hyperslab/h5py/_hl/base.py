@@ -11,6 +11,7 @@ from ...objects.node import Node
 from ...values.empty import Empty
 from .._objects import ObjectID
 from ..h5t import TypeID
+from ..names import name_of
 from .attrs import AttributeManager
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
@@ -21,6 +22,11 @@ class HLObject(Node):
     """An object of a file, with h5py's classes and names."""
 
     _id_class: type[ObjectID] = ObjectID
+
+    @property
+    def name(self) -> Any:
+        """The path; bytes if it is not UTF-8, `None` of an object that only references lead to."""
+        return name_of(self)
 
     @property
     def id(self) -> Any:

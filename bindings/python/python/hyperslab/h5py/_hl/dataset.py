@@ -11,6 +11,7 @@ from ...objects.text_view import TextView as AsStrView
 from ...objects.value_views import ConvertedView as AsTypeView
 from ...objects.value_views import FieldsView
 from .. import h5d, h5ds, h5t
+from ..names import quoted
 from .base import HLObject
 from .dims import DimensionManager
 from .vds import VDSmap
@@ -107,4 +108,4 @@ class Dataset(HLObject, dataset.Dataset):
     def __repr__(self) -> str:
         if not self:
             return "<Closed HDF5 dataset>"
-        return f'<HDF5 dataset "{self.name.rpartition("/")[2]}": shape {self.shape}, type "{self.dtype.str}">'
+        return f'<HDF5 dataset {quoted(self)}: shape {self.shape}, type "{self.dtype.str}">'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...objects import datatype
 from ..h5t import TypeID, of_description
+from ..names import quoted
 from .base import HLObject
 
 
@@ -16,7 +17,7 @@ class Datatype(HLObject, datatype.Datatype):
         return of_description(self._about["datatype"], self)
 
     def __repr__(self) -> str:
-        return f'<HDF5 named type "{self.name.rpartition("/")[2]}" (dtype {self.dtype.str})>' if self else "<Closed HDF5 named type>"
+        return f'<HDF5 named type {quoted(self)} (dtype {self.dtype.str})>' if self else "<Closed HDF5 named type>"
 
 
 __all__ = ["Datatype"]

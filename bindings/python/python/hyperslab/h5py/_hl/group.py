@@ -10,6 +10,7 @@ from ...objects.links import ExternalLink, HardLink, SoftLink
 from ...objects.paths import path_text
 from ...values.references import Reference
 from .. import h5g
+from ..names import quoted, shown
 from .base import HLObject, ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
 __all__ = ["ExternalLink", "Group", "HardLink", "SoftLink"]
@@ -45,6 +46,28 @@ class Group(HLObject, group.Group):
         """The member at a path, its class, or its link."""
         return super().get(name, default, getclass, getlink)
 
+    def visit(self, func: Any) -> Any:
+        """Calls a function with the path of each object."""
+        return super().visit(lambda path: func(shown(path)))
+
+    def visititems(self, func: Any) -> Any:
+        """Calls a function with the path of each object, and the object."""
+        return super().visititems(lambda path, member: func(shown(path), member))
+
+    def visit_links(self, func: Any) -> Any:
+        """Calls a function with the path of each link."""
+        return super().visit_links(lambda path: func(shown(path)))
+
+    def visititems_links(self, func: Any) -> Any:
+        """Calls a function with the path of each link, and the link."""
+        return super().visititems_links(lambda path, link: func(shown(path), link))
+
+    def __iter__(self) -> Any:
+        return map(shown, super().__iter__())
+
+    def __reversed__(self) -> Any:
+        return map(shown, super().__reversed__())
+
     def __contains__(self, name: object) -> bool:
         """Whether there is a link at a path, also a dangling one."""
         if not self:
@@ -56,7 +79,7 @@ class Group(HLObject, group.Group):
         return True
 
     def _ipython_key_completions_(self) -> list[str]:
-        return sorted(self)
+        return sorted(name for name in self if isinstance(name, str))
 
     def __repr__(self) -> str:
-        return f'<HDF5 group "{self.name}" ({len(self)} members)>' if self else "<Closed HDF5 group>"
+        return f'<HDF5 group {quoted(self, whole=True)} ({len(self)} members)>' if self else "<Closed HDF5 group>"
