@@ -203,5 +203,5 @@ pub(crate) fn contradiction(file: &File, object: &str, message: impl Into<String
 /// `NotFound` for a table that a file does not have.
 pub(crate) fn no_table(model: &str, name: &str, tables: &[String]) -> Error {
     let near = suggestion(name, tables.iter().map(String::as_str), tables.len());
-    Error::not_found(format!("there is no table {name:?} of the model {model} in this file{near}"))
+    Error::not_found(format!("there is no table {name:?} of the model {model} in this file{near}")).at_object(name)
 }

@@ -185,7 +185,11 @@ fn unless_contradicted<T>(answer: Result<T>) -> Result<Option<T>> {
 
 fn define(file: &File, model: &str, table: &str) -> Result<Vec<SegmentDefinition>> {
     let model = required(file, model)?;
-    let segments = model.table(file, table)?;
+    let segments = model.table(file, table).or_else(|error| match (error.kind(), table.strip_prefix('/')) {
+        // Tables that are named by paths are found with the slash of the path, too.
+        (ErrorKind::NotFound, Some(relative)) if !relative.is_empty() => model.table(file, relative).map_err(|_| error),
+        _ => Err(error),
+    })?;
     if segments.is_empty() {
         return Err(Error::internal(format!("the table {table} of {} without segments", model.name())));
     }

@@ -1,6 +1,7 @@
 //! References: values that point at objects, elements of datasets or attributes, dereferenced to the object, possibly in
 //! another file.
 
+use hyperslab_array::name::path_of_address;
 use hyperslab_array::{Error, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 use hyperslab_formats::ObjectId;
 
@@ -39,9 +40,9 @@ impl File {
                 .map_err(|error| Error::new(error.kind(), format!("the file {name:?} that a reference points into: {}", error.message())))?,
         };
         let address = reference.address;
-        let object = file
-            .at_address(address)
-            .ok_or_else(|| Error::not_found(format!("the object at address {address:#x} that a reference points at")).in_file(file.name()))?;
+        let object = file.at_address(address).ok_or_else(|| {
+            Error::not_found(format!("the object at address {address:#x} that a reference points at")).at_object(path_of_address(address)).in_file(file.name())
+        })?;
         if let ReferencedPart::Region(selection) = &reference.part {
             let ndim = file.dataset(object)?.dataspace.shape().len() as u64;
             if selection.ndim().is_some_and(|own| own != ndim) {
