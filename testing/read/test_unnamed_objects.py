@@ -121,7 +121,7 @@ def test_the_door_of_h5py_agrees(tmp_path: pathlib.Path, libver: str) -> None:
         for number in range(3):
             a, b = theirs[theirs["refs"][number]], ours[ours["refs"][number]]
             assert a.name is b.name is None and repr(a) == repr(b)
-        assert ours[ours["refs"][2]]["x"].name is not None
+        assert theirs[theirs["refs"][2]]["x"].name is ours[ours["refs"][2]]["x"].name is None
         assert hyperslab.h5py.h5r.get_name(ours["refs"][0], ours.id) is None
 
 
@@ -149,7 +149,7 @@ def test_they_are_tables_and_indexed(tmp_path: pathlib.Path, libver: str) -> Non
         assert table.count() == 1000 and table.to_arrow().column(1).to_pylist() == list(range(1000))
         assert f.table(group.path, columns=["x"], where="x > 2").to_arrow()["x"].to_pylist() == [3.0, 4.0]
         splits = pickle.loads(pickle.dumps(list(table.splits(4))))
-        assert sum(split.to_arrow().num_rows for split in splits) == 1000
+        assert sum(split.read().num_rows for split in splits) == 1000
         hs.index(path, packed.path)
     with hs.open(path) as f:
         assert hs.query(f, group.path, "x >= 3").count() == 2

@@ -1,6 +1,7 @@
 //! Encoded datatypes: the bytes of `H5Tencode`, which are two bytes and a datatype message of a datatype as it is in memory. What
 //! comes out is the datatype as a native HDF5 file would have it, and the form of its elements.
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Datatype, Error, FloatLayout, Member, ReferenceKind, Result};
 use hyperslab_arrow_container::elements::Datatype as Stored;
 use hyperslab_formats::{Limits, hdf5};
@@ -63,7 +64,7 @@ impl<'a> Parser<'a> {
     /// A name, padded to 8 bytes before version 3.
     fn name(&mut self, version: u8) -> Result<String> {
         let length = self.rest.iter().position(|byte| *byte == 0).ok_or_else(|| Error::corrupt("a name in an encoded datatype that does not end"))?;
-        let name = String::from_utf8_lossy(self.take(length)?).into_owned();
+        let name = name_of(self.take(length)?);
         let padded = if version < 3 { (length + 1).next_multiple_of(8) } else { length + 1 };
         self.take(padded - length)?;
         Ok(name)

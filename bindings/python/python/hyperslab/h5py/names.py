@@ -43,9 +43,9 @@ def path_of(node: Node) -> bytes | None:
         node: The object.
 
     Returns:
-        The bytes of the path; `None` of an object that only references lead to.
+        The bytes of the path; `None` of an object that only references lead to, and of what is in it.
     """
-    return None if node.path.startswith(ADDRESS) else stored(node.path)
+    return None if ADDRESS in node.path else stored(node.path)
 
 
 def name_of(node: Node) -> str | bytes | None:
@@ -55,9 +55,9 @@ def name_of(node: Node) -> str | bytes | None:
         node: The object.
 
     Returns:
-        The path; its bytes if they are not UTF-8; `None` of an object that only references lead to.
+        The path; its bytes if they are not UTF-8; `None` of an object that only references lead to, and of what is in it.
     """
-    return None if node.path.startswith(ADDRESS) else shown(node.path)
+    return None if ADDRESS in node.path else shown(node.path)
 
 
 def quoted(node: Node, whole: bool = False) -> str:
@@ -70,6 +70,6 @@ def quoted(node: Node, whole: bool = False) -> str:
     Returns:
         The name in quotes, or `(anonymous)`.
     """
-    if node.path.startswith(ADDRESS):
+    if ADDRESS in node.path:
         return "(anonymous)"
     return f'"{visible(node.path if whole else node.path.rpartition("/")[2])}"'
