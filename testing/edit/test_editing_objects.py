@@ -15,20 +15,7 @@ import hyperslab as hs
 import hyperslab.h5py as ours
 import numpy as np
 import pytest
-
-#: How files are made: superblock 0 with old groups, 2 and 3 with new groups; with and without a tracked order.
-KINDS: dict[str, dict[str, Any]] = {
-    "superblock 0": {},
-    "superblock 2": {"libver": ("v108", "v108")},
-    "superblock 3": {"libver": "latest"},
-    "tracked": {"libver": "latest", "track_order": True},
-    "tracked 0": {"track_order": True},
-    "user block": {"userblock_size": 1024},
-}
-
-
-def new_file(path: pathlib.Path, kind: str) -> h5py.File:
-    return h5py.File(path, "w", **KINDS[kind])
+from file_kinds import KINDS, new_file, opened_in_pages
 
 
 def plain(value: Any) -> Any:
@@ -94,7 +81,7 @@ class Room:
     """Our file and h5py's file, which must hold the same, and a dict of values of datasets."""
 
     def __init__(self, folder: pathlib.Path, kind: str, draw: random.Random) -> None:
-        self.draw, self.folder = draw, folder
+        self.draw, self.folder, self.kind = draw, folder, kind
         self.ours, self.theirs, self.other = folder / "ours.h5", folder / "theirs.h5", folder / "other.h5"
         self.model: dict[str, np.ndarray[Any, Any]] = {}
         self.serial = 0
@@ -292,9 +279,12 @@ class Room:
                 assert plain(read[path][()])[-1] == plain(mine[path][()])[-1], path
                 assert np.array_equal(np.asarray(mine[path].asstr()[()] if value.dtype == object else mine[path][()]), value), path
             assert mine["kept"][...].tolist() == list(range(100)) and mine["kept"].attrs["text"] == "é"
+        with opened_in_pages(self.ours, self.kind) as f:
+            assert differences(content(f), expected) == []
+        assert [one for one in hs.check(self.ours).findings if one.severity == "error"] == []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_ours_and_theirs_hold_the_same(tmp_path: pathlib.Path, kind: str, door: Any) -> None:
@@ -308,7 +298,7 @@ def test_ours_and_theirs_hold_the_same(tmp_path: pathlib.Path, kind: str, door: 
                     mine.commit()
         room.check()
         # h5py goes on in the file that we have changed.
-        with h5py.File(room.ours, "r+") as mine, h5py.File(room.theirs, "r+") as theirs:
+        with opened_in_pages(room.ours, kind, "r+") as mine, h5py.File(room.theirs, "r+") as theirs:
             for _ in range(draw.randrange(1, 15)):
                 with contextlib.suppress(NotImplementedError):
                     room.change(_Theirs(mine), theirs)

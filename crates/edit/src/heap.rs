@@ -55,18 +55,12 @@ pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: Refere
         }
         bytes.clone_from(&elements.bytes);
     }
-    // References have absolute addresses: the length is found first, then the place.
-    let mut sized = HeapWriter::new(0);
-    store_values(&mut bytes.clone(), &mut sized)?;
-    let length = sized.finish().len() as u64;
-    let address = if length == 0 { 0 } else { file.allocate(length)? };
-    let mut heap = HeapWriter::new(address);
-    store_values(&mut bytes, &mut heap)?;
-    if length > 0 {
-        file.write(address, &heap.clone().finish())?;
-        if heap.is_small(SMALL_VALUE_BYTES) {
-            *open = Some((address, heap));
-        }
+    let (address, heap) = file.put_heap(|heap| {
+        bytes.clone_from(&elements.bytes);
+        store_values(&mut bytes, heap)
+    })?;
+    if address > 0 && heap.is_small(SMALL_VALUE_BYTES) {
+        *open = Some((address, heap));
     }
     Ok(bytes)
 }

@@ -12,6 +12,7 @@ mod free_space;
 mod heap;
 mod journal;
 mod objects;
+mod ranges;
 mod savepoint;
 mod snapshot;
 mod staged;

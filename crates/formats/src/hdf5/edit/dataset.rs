@@ -12,6 +12,7 @@ use super::extensible_array::ExtensibleArray;
 use super::file::FileEdit;
 use super::fixed_array::{FixedArray, NewFixedArray};
 use super::header::EditedHeader;
+use super::space::PageKind;
 use crate::filter::Pipeline;
 use crate::hdf5::chunk_locator::{self, numbering::Numbering};
 use crate::hdf5::encoder::width_of;
@@ -112,7 +113,7 @@ impl<'a> DatasetEdit<'a> {
     /// # Errors
     /// `Io` or `Unsupported` if the header cannot be changed.
     pub fn allocate_contiguous(&self, bytes: u64) -> Result<u64> {
-        let address = self.file.space.allocate(bytes)?;
+        let address = self.file.space.allocate(PageKind::Raw, bytes)?;
         self.set_address(address, None)?;
         Ok(address)
     }

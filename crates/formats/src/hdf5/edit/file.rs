@@ -5,10 +5,11 @@ use std::sync::Arc;
 use hyperslab_array::{Error, Result};
 use hyperslab_storage::Storage;
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use super::superblock::SuperblockImage;
 use super::symbol_table::GroupForm;
 use crate::hdf5::Source;
+use crate::hdf5::heap::HeapWriter;
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::superblock::Superblock;
 use crate::{Limits, ObjectId};
@@ -55,12 +56,8 @@ impl<'a> FileEdit<'a> {
                 match (message.kind, message.body.as_ref()) {
                     (kind::DRIVER_INFO, _) => return refused("a file of several members (driver family, multi or split)"),
                     (kind::METADATA_CACHE_IMAGE, _) => return refused("a file with an image of the metadata cache"),
-                    (kind::FILE_SPACE_INFO, [1, strategy, persists, ..]) => match (strategy, persists) {
-                        (_, 1..) => return refused("a file that keeps its free space"),
-                        (1, _) => return refused("a file of pages"),
-                        _ => {}
-                    },
-                    (kind::FILE_SPACE_INFO, _) => return refused("a file with an old file space message"),
+                    // The rules of version 1 are those of `space`.
+                    (kind::FILE_SPACE_INFO, [version, ..]) if *version != 1 => return refused("a file with an old file space message"),
                     (BTREE_K, [0, chunk_low, chunk_high, tree_low, tree_high, leaf_low, leaf_high, ..]) => {
                         half = u16::from_le_bytes([*chunk_low, *chunk_high]);
                         tree = u16::from_le_bytes([*tree_low, *tree_high]);
@@ -78,12 +75,32 @@ impl<'a> FileEdit<'a> {
         Ok(Self { source: superblock.source, space, max_chunk_children: 2 * usize::from(half), group_form, root, root_cache })
     }
 
-    /// Room for values at the end of the file; returns its address.
+    /// Room for values; returns its address.
     ///
     /// # Errors
     /// As [`Space::allocate`].
     pub fn allocate(&self, bytes: u64) -> Result<u64> {
-        self.space.allocate(bytes)
+        self.space.allocate(PageKind::Raw, bytes)
+    }
+
+    /// Stores what `fill` puts into a global heap. It is called twice, because references hold absolute addresses: the length is found first, then
+    /// the place. Returns the address of the heap, 0 if nothing was put there, and the heap.
+    ///
+    /// # Errors
+    /// Those of `fill`; as [`Space::allocate`] and [`Space::write`].
+    pub fn put_heap(&self, mut fill: impl FnMut(&mut HeapWriter) -> Result<()>) -> Result<(u64, HeapWriter)> {
+        let page_bytes = self.space.page_bytes();
+        let mut sized = HeapWriter::in_pages(0, page_bytes);
+        fill(&mut sized)?;
+        let length = sized.finish().len() as u64;
+        let address = if length == 0 { 0 } else { self.space.allocate(PageKind::Raw, length)? };
+        // What a page holds lies within one, at any place of it; anything else begins at a page, as it did when it was measured.
+        let mut heap = HeapWriter::in_pages(address, page_bytes.filter(|page_bytes| length >= *page_bytes));
+        fill(&mut heap)?;
+        if length > 0 {
+            self.space.write(address, &heap.clone().finish())?;
+        }
+        Ok((address, heap))
     }
 
     /// Whether values that the file places somewhere lie in it.

@@ -4,7 +4,7 @@ use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::file::FileEdit;
 use super::header::EditedHeader;
-use crate::hdf5::heap::HeapWriter;
+use super::space::PageKind;
 use crate::hdf5::layout::Locator;
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
@@ -81,13 +81,12 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
         NewStorage::Virtual(mappings) => {
             file.check_wide("a virtual dataset")?;
             let block = virtual_dataset::encode(mappings)?;
-            let mut sized = HeapWriter::new(0);
-            sized.insert(&block);
-            let address = file.space.allocate(sized.finish().len() as u64)?;
-            let mut heap = HeapWriter::new(address);
-            let place = heap.insert(&block);
-            file.space.write(address, &heap.finish())?;
-            (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
+            let mut place = None;
+            file.put_heap(|heap| {
+                place = Some(heap.insert(&block));
+                Ok(())
+            })?;
+            (LayoutMessage::Virtual(place), Allocation::Incremental)
         }
     };
     let datatype = match committed {
@@ -165,7 +164,7 @@ fn put(file: &FileEdit<'_>, mut messages: Vec<(u16, u8, Vec<u8>)>, room: usize, 
     file.check_wide("a new object")?;
     messages.push((kind::NIL, 0, vec![0; room]));
     let header = object_header::encode(&messages, tracked)?;
-    let address = file.space.allocate(header.len() as u64)?;
+    let address = file.space.allocate(PageKind::Metadata, header.len() as u64)?;
     file.space.write(address, &header)?;
     Ok(ObjectId(address))
 }
