@@ -105,13 +105,13 @@ def write_whole(theirs: Any, values: Any) -> None:
 class Room:
     """Our file, h5py's file, and a dict, which must stay equal."""
 
-    def __init__(self, folder: pathlib.Path, draw: random.Random, libver: str) -> None:
+    def __init__(self, folder: pathlib.Path, draw: random.Random, kind: str, libver: str) -> None:
         self.draw, self.ours, self.theirs = draw, folder / "ours.h5", folder / "theirs.h5"
         self.model: dict[str, Any] = {}
         #: Datasets that h5py could not change by such a key: it writes them whole.
         self.late: list[str] = []
         self.attributes: dict[str, dict[str, Any]] = {}
-        with h5py.File(self.ours, "w", libver=libver) as f:
+        with new_file(self.ours, kind, libver=libver) as f:
             for name, (dtype, shape, options) in DATASETS.items():
                 made = f.create_dataset(f"g/{name}", shape, dtype, **options)
                 self.model[name] = values_of(np.dtype(dtype), shape, draw)
@@ -196,11 +196,14 @@ class Room:
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
-@pytest.mark.parametrize("libver", ["earliest", "v110"])
+@pytest.mark.parametrize(
+    ("kind", "libver"),
+    [("superblock 0", "earliest"), ("superblock 0", "v110"), ("narrow", "earliest"), ("narrow tracked", "latest"), ("kept pages", "v110")],
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_ours_theirs_and_a_dict_stay_equal(tmp_path: pathlib.Path, door: Any, libver: str, seed: int) -> None:
-    draw = random.Random(f"{seed} {libver} {door.__name__}")
-    room = Room(tmp_path, draw, libver)
+def test_ours_theirs_and_a_dict_stay_equal(tmp_path: pathlib.Path, door: Any, kind: str, libver: str, seed: int) -> None:
+    draw = random.Random(f"{seed} {kind} {libver} {door.__name__}")
+    room = Room(tmp_path, draw, kind, libver)
     for round in range(int(os.environ.get("EDITING_ROUNDS", "8"))):
         with h5py.File(room.theirs, "r+") as theirs:
             with door(room.ours, "r+") as mine:

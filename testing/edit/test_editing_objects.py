@@ -65,7 +65,9 @@ def content(f: Any) -> dict[str, Any]:
                 look(f"{where}/", item)
             elif isinstance(item, (h5py.Dataset, hs.Dataset)):
                 value = "empty" if item.shape is None else plain(item[()])
-                found[where] = ("dataset", item.shape, item.maxshape, item.chunks, value, attributes(item))
+                # In files whose lengths have 4 bytes, HDF5 shows the largest one in place of no limit.
+                bounds = item.maxshape and tuple(None if bound == 0xFFFFFFFF else bound for bound in item.maxshape)
+                found[where] = ("dataset", item.shape, bounds, item.chunks, value, attributes(item))
             else:
                 found[where] = ("datatype", np.dtype(item.dtype).str, attributes(item))
 
@@ -91,7 +93,8 @@ class Room:
             for number in range(draw.choice([0, 3, 30, 300])):
                 f.create_group(f"many/m{number:04}")
         shutil.copy(self.ours, self.theirs)
-        with new_file(self.other, draw.choice(list(KINDS))) as f:
+        # HDF5 damages what it copies between files whose addresses or lengths have different sizes.
+        with new_file(self.other, draw.choice([other for other in KINDS if KINDS[other].get("sizes") == KINDS[kind].get("sizes")])) as f:
             f.create_dataset("g/z", data=np.arange(5000), chunks=(100,), compression="gzip", shuffle=True, maxshape=(None,))
             f.create_dataset("g/text", data=["a", "bc", "é" * 40], dtype=h5py.string_dtype())
             f["g/soft"], f["g/twice"], f["plain"] = h5py.SoftLink("/plain"), f["g/z"], np.arange(12.0).reshape(3, 4)
@@ -243,8 +246,11 @@ class Room:
                         self.model[known] = theirs[path][()]
         elif kind == "resize" and datasets:
             path = draw.choice(datasets)
-            if theirs[path].chunks and None in theirs[path].maxshape:
-                shape = tuple(draw.randrange(15) if limit is None else extent for extent, limit in zip(theirs[path].shape, theirs[path].maxshape, strict=True))
+            if theirs[path].chunks and {None, 0xFFFFFFFF} & {*theirs[path].maxshape}:
+                shape = tuple(
+                    draw.randrange(15) if limit in (None, 0xFFFFFFFF) else extent
+                    for extent, limit in zip(theirs[path].shape, theirs[path].maxshape, strict=True)
+                )
                 for f in (mine, theirs):
                     f[path].resize(shape)
                 for known in list(self.model):
@@ -445,7 +451,8 @@ def test_a_group_is_a_mutable_mapping(path: pathlib.Path) -> None:
     assert sorted(h5py.File(path)) == ["c", "d", "g", "like", "x"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# With pages of more than 256 KiB, later sessions do not find free space.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "large pages"])
 def test_space_of_removed_objects_is_used_again(tmp_path: pathlib.Path, kind: str) -> None:
     path = tmp_path / "x.h5"
     with new_file(path, kind) as f:

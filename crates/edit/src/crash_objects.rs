@@ -45,6 +45,13 @@ pub(crate) fn kept_pages() -> Result<Content> {
     of_parts(512, &parts)
 }
 
+/// A file of HDF5 whose addresses and lengths have 4 bytes.
+fn narrow_file() -> Result<Content> {
+    let head = "894844460d0a1a0a0304040000000000ffffffff9b0000002000000022f532984f484452022060590d6b60590d6b60590d6b60590d6b60020a00000000ffffffffffffffff0a0200\
+                0100000048";
+    of_parts(155, &[(0, head), (151, "aa54d92b")])
+}
+
 /// A file of zeros with these bytes.
 fn of_parts(length: usize, parts: &[(usize, &str)]) -> Result<Content> {
     let mut file = vec![0; length];
@@ -138,7 +145,7 @@ fn change(file: &FileEdit<'_>, groups: &mut Vec<(ObjectId, Vec<String>)>, random
 fn objects_are_there_whole_or_not_at_all() -> Result<()> {
     let mut random = Random(41);
     let mut refused = 0;
-    let files = [(empty_file(false, None)?, 12), (empty_file(true, None)?, 12), (empty_file(true, Some(512))?, 8), (kept_pages()?, 8)];
+    let files = [(empty_file(false, None)?, 12), (empty_file(true, None)?, 12), (empty_file(true, Some(512))?, 8), (kept_pages()?, 8), (narrow_file()?, 8)];
     for (mut content, rounds) in files {
         let root = open(Arc::new(Memory::new("root.h5", content.file.clone())), &OpenOptions::default())?.tree().root();
         let mut groups = vec![(root, Vec::new())];

@@ -64,7 +64,7 @@ impl Editor {
     /// [`TargetPart::parse`](hyperslab_formats::hdf5::writer::TargetPart::parse) takes.
     ///
     /// # Errors
-    /// `InvalidInput` for references that cannot be read; `Unsupported` for files with narrow addresses; as [`Transaction::write`].
+    /// `InvalidInput` for references that cannot be read; as [`Transaction::write`].
     pub fn store_values(&mut self, elements: &Elements) -> Result<Vec<u8>> {
         let mut open = self.heap.clone();
         let outcome = self.edit(|file| heap::store(file, elements, References::Named, &mut open));

@@ -44,6 +44,8 @@ pub(crate) struct FreeSpace {
     committed: Pool,
     /// The list in the file: its place, and what it holds.
     pub listed: Option<(Range, Pool)>,
+    /// Whether the changes under way leave the list without another one.
+    pub loses_list: bool,
     /// The pages of a file that has some.
     pub paging: Option<Paging>,
 }
@@ -52,7 +54,7 @@ impl FreeSpace {
     /// The list that the last bytes of a file hold, whose stated end is `end`; nothing if they hold none.
     pub fn of_file(listed: Option<(Range, Pool)>, paging: Option<Paging>) -> Self {
         let usable = listed.as_ref().map(|(_, ranges)| ranges.clone()).unwrap_or_default();
-        Self { committed: usable.clone(), usable, pending: Pool::default(), taken: Pool::default(), listed, paging }
+        Self { committed: usable.clone(), usable, pending: Pool::default(), taken: Pool::default(), listed, loses_list: false, paging }
     }
 
     /// What a range holds: without pages, metadata and raw data share all.
@@ -94,13 +96,14 @@ impl FreeSpace {
         self.usable = self.after_commit();
         (self.pending, self.taken) = Default::default();
         self.committed = self.usable.clone();
-        self.listed = listed.or(self.listed.take());
+        self.listed = listed.or(self.listed.take().filter(|_| !self.loses_list));
+        self.loses_list = false;
     }
 
     /// Back to the last commit.
     pub fn roll_back(&mut self) {
         self.usable = self.committed.clone();
-        (self.pending, self.taken) = Default::default();
+        (self.pending, self.taken, self.loses_list) = Default::default();
     }
 }
 

@@ -28,3 +28,5 @@ pub use transaction::Transaction;
 mod crash;
 #[cfg(test)]
 mod crash_objects;
+#[cfg(test)]
+mod crash_space;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Error, ErrorKind, Result};
 use hyperslab_formats::Limits;
 use hyperslab_formats::hdf5::edit::{FileSpace, PageKind, Space, SuperblockImage};
 use hyperslab_storage::Storage;
@@ -195,7 +195,14 @@ impl Transaction {
             ranges = state.free.after_commit();
         }
         let length = free_space::block_bytes(&ranges);
-        let start = self.staged.allocate_new(PageKind::Metadata, length)?;
+        let start = match self.staged.allocate_new(PageKind::Metadata, length) {
+            // The file is nearly as large as its addresses allow. What is free is forgotten.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.staged.change()?.free.loses_list = true;
+                return Ok(None);
+            }
+            start => start?,
+        };
         // It may have been free before: one that does not fit into the list any more is lost with the smallest of them.
         ranges = self.staged.state()?.free.after_commit();
         let mut list = free_space::encode(&ranges, length, start + length, base);

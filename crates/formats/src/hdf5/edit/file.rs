@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, Result};
 use hyperslab_storage::Storage;
 
 use super::space::{PageKind, Space};
 use super::superblock::SuperblockImage;
 use super::symbol_table::GroupForm;
-use crate::hdf5::Source;
 use crate::hdf5::heap::HeapWriter;
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::superblock::Superblock;
+use crate::hdf5::writer::{narrow_refusal, with_addresses};
+use crate::hdf5::{Source, Widths};
 use crate::{Limits, ObjectId};
 
 /// Half of the children of a full node in a B-tree of chunks, unless the superblock says otherwise.
@@ -111,17 +112,30 @@ impl<'a> FileEdit<'a> {
         self.space.holds(address, bytes)
     }
 
-    /// Whether addresses and lengths have 8 bytes each, as in values of variable length that are in memory.
-    pub fn has_wide_addresses(&self) -> bool {
-        self.source.offset_size == 8 && self.source.length_size == 8
+    /// Bytes of an address and of a length.
+    pub(super) fn widths(&self) -> Widths {
+        widths(&self.source)
     }
 
-    /// `Unsupported` for a file in which new structures cannot be made.
-    pub(super) fn check_wide(&self, what: &str) -> Result<()> {
-        match self.has_wide_addresses() {
-            true => Ok(()),
-            false => Err(Error::unsupported(format!("{what} in a file whose addresses or lengths have fewer than 8 bytes cannot be made yet"))),
+    /// Bytes of an address.
+    pub fn address_bytes(&self) -> u8 {
+        self.source.offset_size
+    }
+
+    /// A datatype as the file stores it: what holds addresses is as long as they are.
+    ///
+    /// # Errors
+    /// `Unsupported` for one that files with such addresses cannot have.
+    pub fn stored_datatype(&self, datatype: &Datatype) -> Result<Datatype> {
+        match narrow_refusal(datatype).filter(|_| self.has_narrow_addresses()) {
+            Some(refusal) => Err(refusal),
+            None => Ok(with_addresses(datatype, self.source.offset_size)),
         }
+    }
+
+    /// Whether addresses have fewer bytes than in memory.
+    pub(super) fn has_narrow_addresses(&self) -> bool {
+        self.source.offset_size < 8
     }
 
     /// Removes the symbol table of the root group from the superblock, if `group` is the root group.
@@ -150,4 +164,9 @@ impl<'a> FileEdit<'a> {
     pub(super) fn source(&self) -> Source {
         self.source.with_own_budget()
     }
+}
+
+/// Bytes of an address and of a length in a file.
+pub(super) fn widths(source: &Source) -> Widths {
+    Widths { address: source.offset_size, length: source.length_size }
 }

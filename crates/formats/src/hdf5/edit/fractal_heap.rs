@@ -5,6 +5,7 @@ use hyperslab_array::{Error, Result};
 
 use super::btree_v2::{RecordTree, TreeForm};
 use super::entry::seal;
+use super::file::widths;
 use super::space::{PageKind, Space};
 use crate::hdf5::heap::{FractalHeap, encode_empty};
 use crate::hdf5::{Cursor, Encoder, Source};
@@ -58,8 +59,8 @@ impl<'a> HeapEdit<'a> {
     }
 
     /// Creates an empty heap whose IDs have `id_bytes`; returns its address.
-    pub fn create(space: &dyn Space, id_bytes: u16) -> Result<u64> {
-        let header = encode_empty(id_bytes);
+    pub fn create(source: &Source, space: &dyn Space, id_bytes: u16) -> Result<u64> {
+        let header = encode_empty(id_bytes, widths(source))?;
         let address = space.allocate(PageKind::Metadata, header.len() as u64)?;
         space.write(address, &header)?;
         Ok(address)
