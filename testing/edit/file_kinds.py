@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 from typing import Any
 
 import h5py
@@ -67,3 +68,13 @@ def opened_in_pages(path: pathlib.Path, kind: str, mode: str = "r") -> h5py.File
     """A file as h5py reads it page by page, if it has pages: a structure across the border of two of them is not found then."""
     size = page_bytes(kind)
     return h5py.File(path, mode) if size is None else h5py.File(path, mode, page_buf_size=16 * size)
+
+
+def stated_ends(path: pathlib.Path) -> set[int]:
+    """Ends of a file that keeps its free space, as file space info messages say it: to that, HDF5 before 1.10.2 cuts the file off. HDF5 may have left
+    older messages behind."""
+    data = path.read_bytes()
+    data = data[data.index(b"\x89HDF") :]
+    # Kind, length and flags in headers of version 2 or 1; version 1 of the message, its strategy, persistence.
+    found = re.finditer(rb"\x17(?:\x7d\0[\x04\x14]|\0\x80\0[\x04\x14]\0{3})\x01[\0-\x03]\x01", data, re.DOTALL)
+    return {int.from_bytes(data[message.end() + 18 :][:8], "little") for message in found}

@@ -57,8 +57,8 @@ impl<'a> FileEdit<'a> {
                 match (message.kind, message.body.as_ref()) {
                     (kind::DRIVER_INFO, _) => return refused("a file of several members (driver family, multi or split)"),
                     (kind::METADATA_CACHE_IMAGE, _) => return refused("a file with an image of the metadata cache"),
-                    // The rules of version 1 are those of `space`.
-                    (kind::FILE_SPACE_INFO, [version, ..]) if *version != 1 => return refused("a file with an old file space message"),
+                    // `FileSpace` has the rules of version 1. The older one has none for what is appended.
+                    (kind::FILE_SPACE_INFO, [version, ..]) if *version > 1 => return refused("a file with a newer file space message"),
                     (BTREE_K, [0, chunk_low, chunk_high, tree_low, tree_high, leaf_low, leaf_high, ..]) => {
                         half = u16::from_le_bytes([*chunk_low, *chunk_high]);
                         tree = u16::from_le_bytes([*tree_low, *tree_high]);

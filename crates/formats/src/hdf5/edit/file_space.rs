@@ -57,6 +57,10 @@ impl FileSpace {
         if !page_bytes.is_multiple_of(ALIGNMENT) {
             return Err(Error::unsupported(format!("a file of pages of {page_bytes} bytes cannot be edited yet: they are no multiple of {ALIGNMENT}")));
         }
+        // Metadata may grow into such ends. No version of the library leaves any.
+        if cursor.u16()? != 0 {
+            return Err(Error::unsupported("a file of pages whose ends are kept free cannot be edited yet"));
+        }
         Ok(Self { page_bytes: Some(page_bytes), persists })
     }
 
