@@ -15,6 +15,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from file_kinds import KINDS, new_file, opened_in_pages, page_bytes, stated_ends
 from hyperslab import _native
 from hyperslab.sources.sessions import session
 from hyperslab.values import dtype_encoding
@@ -28,13 +29,22 @@ DATASETS: dict[str, dict[str, Any]] = {
     "extensible_array": {"chunks": (2, 4), "maxshape": (None, 9)},
     "extensible_array_filtered": {"chunks": (2, 4), "maxshape": (None, 9), "compression": "lzf"},
     "many_chunks": {"chunks": (1, 1), "maxshape": (None, 50)},
-    "single_chunk": {"chunks": SHAPE},
-    "single_chunk_filtered": {"chunks": SHAPE, "compression": "gzip"},
+    "single_chunk": {"chunks": SHAPE, "maxshape": SHAPE},
+    "single_chunk_filtered": {"chunks": SHAPE, "maxshape": SHAPE, "fillvalue": 7, "compression": "gzip"},
+    "fixed_array_bounded": {"chunks": (3, 5), "maxshape": SHAPE, "fillvalue": 7, "compression": "gzip"},
+    "implicit": {"chunks": (3, 5), "maxshape": SHAPE, "fillvalue": 7, "dcpl": True},
     "bounded": {"chunks": (3, 5), "maxshape": (40, 60), "fillvalue": 7},
     "bounded_filtered": {"chunks": (3, 5), "maxshape": (40, 60), "fillvalue": 7, "compression": "gzip"},
     "two_unlimited": {"chunks": (1, 2), "maxshape": (None, None)},
     "two_unlimited_filtered": {"chunks": (2, 2), "maxshape": (None, None), "fillvalue": 7, "compression": "gzip"},
 }
+
+
+def early() -> Any:
+    """Properties of a dataset whose chunks are all allocated when it is created: HDF5 1.10 and later need no index for them."""
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    return properties
 
 
 def at(editor: Any, path: str) -> int:
@@ -65,12 +75,12 @@ class Model:
         assert file["untouched"][...].tolist() == list(range(100))
 
 
-def created(path: pathlib.Path, libver: str, user_block: int, tracked: bool, draw: random.Random) -> Model:
+def created(made: h5py.File, draw: random.Random) -> Model:
     model = Model()
-    with h5py.File(path, "w", libver=libver, userblock_size=user_block, track_order=tracked) as f:
+    with made as f:
         for name, options in DATASETS.items():
             dtype = draw.choice(["i4", "f8", ">i2", "u1"])
-            dataset = f.create_dataset(name, shape=SHAPE, dtype=dtype, **options)
+            dataset = f.create_dataset(name, shape=SHAPE, dtype=dtype, **{**options, **({"dcpl": early()} if "dcpl" in options else {})})
             values = np.full(SHAPE, options.get("fillvalue", 0), dtype)
             if draw.random() < 0.5:
                 values = np.array([[draw.randrange(100) for _ in range(9)] for _ in range(7)], dtype)
@@ -94,7 +104,8 @@ def change(editor: Any, model: Model, draw: random.Random) -> None:
         editor.write(at(editor, f"/{name}"), start, count, new.tobytes())
         values[tuple(slice(first, first + n) for first, n in zip(start, count, strict=True))] = new
     elif kind < 0.7 and "maxshape" in options:
-        shape = [draw.randrange(30 if options["maxshape"][0] else 120), draw.randrange((options["maxshape"][1] or 40) + 1)]
+        most = [29 if bound == 40 else bound or unbounded for bound, unbounded in zip(options["maxshape"], (119, 40), strict=True)]
+        shape = [draw.randrange(bound + 1) for bound in most]
         editor.resize(at(editor, f"/{name}"), shape)
         resized = np.full(shape, options.get("fillvalue", 0), values.dtype)
         rows, columns = min(shape[0], values.shape[0]), min(shape[1], values.shape[1])
@@ -114,9 +125,20 @@ def change(editor: Any, model: Model, draw: random.Random) -> None:
 @pytest.mark.parametrize("libver", ["earliest", "v108", "v110", "latest"])
 @pytest.mark.parametrize("seed", range(3))
 def test_edits_in_turns_with_h5py(tmp_path: pathlib.Path, libver: str, seed: int) -> None:
-    draw = random.Random(f"{libver} {seed}")
-    path = tmp_path / "x.h5"
-    model = created(path, libver, 512 if seed == 1 else 0, seed == 2, draw)
+    made = h5py.File(tmp_path / "x.h5", "w", libver=libver, userblock_size=512 if seed == 1 else 0, track_order=seed == 2)
+    edit_in_turns(made, "superblock 0", random.Random(f"{libver} {seed}"))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("libver", ["earliest", "latest"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "page" in kind or "kept" in kind or "narrow" in kind])
+def test_edits_of_all_kinds_of_files_in_turns_with_h5py(tmp_path: pathlib.Path, kind: str, libver: str) -> None:
+    edit_in_turns(new_file(tmp_path / "x.h5", kind, libver=libver), kind, random.Random(f"{kind} {libver}"))
+
+
+def edit_in_turns(made: h5py.File, kind: str, draw: random.Random) -> None:
+    path = pathlib.Path(made.filename)
+    model = created(made, draw)
     for round in range(5):
         editor, committed = _native.Editor(path, session()), model.copy()
         for _ in range(draw.randrange(1, 25)):
@@ -129,7 +151,9 @@ def test_edits_in_turns_with_h5py(tmp_path: pathlib.Path, libver: str, seed: int
         else:
             assert editor.commit() or all(np.array_equal(a, b) for a, b in zip(model.values.values(), committed.values.values(), strict=True))
             editor.close()
-        with h5py.File(path, "r+") as f:
+            if KINDS[kind].get("fs_persist"):
+                assert path.stat().st_size - KINDS[kind].get("userblock_size", 0) in stated_ends(path)
+        with opened_in_pages(path, kind, "r+") as f:
             model.check(f)
             name = draw.choice(list(model.values))
             if model.values[name].size:
@@ -140,7 +164,10 @@ def test_edits_in_turns_with_h5py(tmp_path: pathlib.Path, libver: str, seed: int
                 model.attributes[name]["h5py"] = np.asarray(round)
         with hs.open(path) as f:
             model.check(f)
-    assert [other.name for other in tmp_path.iterdir()] == ["x.h5"]
+        assert [one for one in hs.check(path).findings if one.severity == "error"] == []
+        if size := page_bytes(kind):
+            assert (path.stat().st_size - KINDS[kind].get("userblock_size", 0)) % size == 0
+    assert [other.name for other in path.parent.iterdir()] == ["x.h5"]
 
 
 @pytest.mark.parametrize("tracked", [False, True])
@@ -191,13 +218,14 @@ def test_what_is_refused_changes_nothing(tmp_path: pathlib.Path) -> None:
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("options", [{"fs_strategy": "page"}, {"fs_strategy": "fsm", "fs_persist": True}])
-def test_files_that_cannot_be_edited_are_refused_by_name(tmp_path: pathlib.Path, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("options", "why"), [({"fs_strategy": "page", "fs_page_size": 1004}, "pages of 1004 bytes"), ({"driver": "split"}, "several members")])
+def test_files_that_cannot_be_edited_are_refused_by_name(tmp_path: pathlib.Path, options: dict[str, Any], why: str) -> None:
     path = tmp_path / "x.h5"
     with h5py.File(path, "w", **options) as f:
         f["x"] = np.arange(10)
+    path = next(tmp_path.glob("x.h5*"))
     before = path.read_bytes()
-    with pytest.raises(hs.UnsupportedError, match="cannot be edited yet"):
+    with pytest.raises(hs.UnsupportedError, match=f"{why}.* cannot be edited yet"):
         _native.Editor(path, session())
     assert path.read_bytes() == before
 

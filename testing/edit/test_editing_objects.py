@@ -15,20 +15,7 @@ import hyperslab as hs
 import hyperslab.h5py as ours
 import numpy as np
 import pytest
-
-#: How files are made: superblock 0 with old groups, 2 and 3 with new groups; with and without a tracked order.
-KINDS: dict[str, dict[str, Any]] = {
-    "superblock 0": {},
-    "superblock 2": {"libver": ("v108", "v108")},
-    "superblock 3": {"libver": "latest"},
-    "tracked": {"libver": "latest", "track_order": True},
-    "tracked 0": {"track_order": True},
-    "user block": {"userblock_size": 1024},
-}
-
-
-def new_file(path: pathlib.Path, kind: str) -> h5py.File:
-    return h5py.File(path, "w", **KINDS[kind])
+from file_kinds import KINDS, new_file, opened_in_pages
 
 
 def plain(value: Any) -> Any:
@@ -78,7 +65,9 @@ def content(f: Any) -> dict[str, Any]:
                 look(f"{where}/", item)
             elif isinstance(item, (h5py.Dataset, hs.Dataset)):
                 value = "empty" if item.shape is None else plain(item[()])
-                found[where] = ("dataset", item.shape, item.maxshape, item.chunks, value, attributes(item))
+                # In files whose lengths have 4 bytes, HDF5 shows the largest one in place of no limit.
+                bounds = item.maxshape and tuple(None if bound == 0xFFFFFFFF else bound for bound in item.maxshape)
+                found[where] = ("dataset", item.shape, bounds, item.chunks, value, attributes(item))
             else:
                 found[where] = ("datatype", np.dtype(item.dtype).str, attributes(item))
 
@@ -94,7 +83,7 @@ class Room:
     """Our file and h5py's file, which must hold the same, and a dict of values of datasets."""
 
     def __init__(self, folder: pathlib.Path, kind: str, draw: random.Random) -> None:
-        self.draw, self.folder = draw, folder
+        self.draw, self.folder, self.kind = draw, folder, kind
         self.ours, self.theirs, self.other = folder / "ours.h5", folder / "theirs.h5", folder / "other.h5"
         self.model: dict[str, np.ndarray[Any, Any]] = {}
         self.serial = 0
@@ -104,7 +93,8 @@ class Room:
             for number in range(draw.choice([0, 3, 30, 300])):
                 f.create_group(f"many/m{number:04}")
         shutil.copy(self.ours, self.theirs)
-        with new_file(self.other, draw.choice(list(KINDS))) as f:
+        # HDF5 damages what it copies between files whose addresses or lengths have different sizes.
+        with new_file(self.other, draw.choice([other for other in KINDS if KINDS[other].get("sizes") == KINDS[kind].get("sizes")])) as f:
             f.create_dataset("g/z", data=np.arange(5000), chunks=(100,), compression="gzip", shuffle=True, maxshape=(None,))
             f.create_dataset("g/text", data=["a", "bc", "é" * 40], dtype=h5py.string_dtype())
             f["g/soft"], f["g/twice"], f["plain"] = h5py.SoftLink("/plain"), f["g/z"], np.arange(12.0).reshape(3, 4)
@@ -256,8 +246,11 @@ class Room:
                         self.model[known] = theirs[path][()]
         elif kind == "resize" and datasets:
             path = draw.choice(datasets)
-            if theirs[path].chunks and None in theirs[path].maxshape:
-                shape = tuple(draw.randrange(15) if limit is None else extent for extent, limit in zip(theirs[path].shape, theirs[path].maxshape, strict=True))
+            if theirs[path].chunks and {None, 0xFFFFFFFF} & {*theirs[path].maxshape}:
+                shape = tuple(
+                    draw.randrange(15) if limit in (None, 0xFFFFFFFF) else extent
+                    for extent, limit in zip(theirs[path].shape, theirs[path].maxshape, strict=True)
+                )
                 for f in (mine, theirs):
                     f[path].resize(shape)
                 for known in list(self.model):
@@ -292,9 +285,12 @@ class Room:
                 assert plain(read[path][()])[-1] == plain(mine[path][()])[-1], path
                 assert np.array_equal(np.asarray(mine[path].asstr()[()] if value.dtype == object else mine[path][()]), value), path
             assert mine["kept"][...].tolist() == list(range(100)) and mine["kept"].attrs["text"] == "é"
+        with opened_in_pages(self.ours, self.kind) as f:
+            assert differences(content(f), expected) == []
+        assert [one for one in hs.check(self.ours).findings if one.severity == "error"] == []
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("door", [hs.open, ours.File], ids=["open", "h5py"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_ours_and_theirs_hold_the_same(tmp_path: pathlib.Path, kind: str, door: Any) -> None:
@@ -308,7 +304,7 @@ def test_ours_and_theirs_hold_the_same(tmp_path: pathlib.Path, kind: str, door: 
                     mine.commit()
         room.check()
         # h5py goes on in the file that we have changed.
-        with h5py.File(room.ours, "r+") as mine, h5py.File(room.theirs, "r+") as theirs:
+        with opened_in_pages(room.ours, kind, "r+") as mine, h5py.File(room.theirs, "r+") as theirs:
             for _ in range(draw.randrange(1, 15)):
                 with contextlib.suppress(NotImplementedError):
                     room.change(_Theirs(mine), theirs)
@@ -455,7 +451,8 @@ def test_a_group_is_a_mutable_mapping(path: pathlib.Path) -> None:
     assert sorted(h5py.File(path)) == ["c", "d", "g", "like", "x"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+# With pages of more than 256 KiB, later sessions do not find free space.
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "large pages"])
 def test_space_of_removed_objects_is_used_again(tmp_path: pathlib.Path, kind: str) -> None:
     path = tmp_path / "x.h5"
     with new_file(path, kind) as f:

@@ -6,6 +6,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+from file_kinds import new_file
 
 KEYS = {
     "slices": np.s_[1:3, ::2],
@@ -20,10 +21,10 @@ KEYS = {
 VALUES = np.arange(24).reshape(4, 6)
 
 
-@pytest.fixture(params=["earliest", "latest"])
+@pytest.fixture(params=["superblock 0", "superblock 3", "pages"])
 def path(request: pytest.FixtureRequest, tmp_path: pathlib.Path) -> pathlib.Path:
     path = tmp_path / "a.h5"
-    with h5py.File(path, "w", libver=request.param) as f:
+    with new_file(path, request.param) as f:
         x = f.create_dataset("g/x", data=VALUES)
         x.attrs["unit"] = "m"
         f.create_dataset("regions", data=[x.regionref[0:1, 0:1]] * 3 + [None], dtype=h5py.regionref_dtype)
@@ -99,6 +100,55 @@ def test_references_in_records_and_sequences(path: pathlib.Path) -> None:
             n, to, part, more, text = rows[1]
             assert (n, bool(to), bool(part), len(more), text) == (2, False, False, 0, b"")
         assert [f[one].name for one in f["lists"][0]] == ["/g", "/g/x", "/g"] and len(f["lists"][1]) == 0
+
+
+@pytest.mark.parametrize("kind", ["narrow", "narrow addresses", "narrow lengths"])
+def test_references_in_files_of_narrow_addresses(tmp_path: pathlib.Path, kind: str) -> None:
+    """h5py reads references one by one: of several at once it finds only the first in such files, also of those that it has written."""
+    record = np.dtype(
+        [("n", "i4"), ("to", h5py.ref_dtype), ("part", h5py.regionref_dtype), ("more", h5py.vlen_dtype(h5py.ref_dtype)), ("t", h5py.string_dtype())]
+    )
+    path = tmp_path / "a.h5"
+    with new_file(path, kind) as f:
+        f.create_dataset("g/x", data=VALUES)
+        f.create_dataset("records", (2,), record)
+    with hs.open(path, "r+") as f:
+        x, g = f["g/x"], f["g"]
+        row = np.zeros((), f["records"].dtype)
+        row[()] = (1, x.ref, x.regionref[1], [x.ref, g.ref], "one")
+        f["records"][0] = row
+        f.attrs["row"], f["objects"], f["region"] = row, [x.ref, None, g.ref], x.regionref[1:3, ::2]
+        g.attrs.update({"to": x.ref, "part": x.regionref[2], "all": [g.ref, x.ref]})
+        f.create_dataset("lists", (2,), h5py.vlen_dtype(h5py.ref_dtype))
+        f["lists"][0] = [g.ref, x.ref, g.ref]
+        if kind != "narrow lengths":
+            with pytest.raises(hs.UnsupportedError, match="fewer than 8 bytes"):
+                f.create_dataset("no", (2,), h5py.vlen_dtype(h5py.regionref_dtype))
+            with pytest.raises(hs.UnsupportedError, match="fewer than 8 bytes"):
+                f.create_dataset("no", (2,), h5py.ref_dtype, fillvalue=g.ref)
+            assert "no" not in f
+        # Copies within the file lead to the same objects, those into another one to what was copied.
+        f.copy("objects", "copied")
+        with hs.create(tmp_path / "wide.h5") as other:
+            other["kept"] = 1
+        with hs.open(tmp_path / "wide.h5", "r+") as other:
+            other.copy(f["/"], "all")
+    for name, place in (("a.h5", ""), ("wide.h5", "all/")):
+        with h5py.File(tmp_path / name, "r+") as f:
+            root = f[place or "/"]
+            x, g = root["g/x"], root["g"]
+            for row in (root["records"][0], root.attrs["row"]):
+                n, to, part, more, text = row[()] if row.shape == () else row[0]
+                assert (n, f[to], f[part], text) == (1, x, x, b"one") and x[part].tolist() == VALUES[1:2].tolist() and [f[one] for one in more] == [x, g]
+            for objects in (root["objects"], root["copied"]):
+                assert [f[objects[0]], f[objects[2]]] == [x, g]
+            assert x[root["region"][()]].tolist() == VALUES[1:3, ::2].tolist() and x[g.attrs["part"]].tolist() == [VALUES[2].tolist()]
+            assert f[g.attrs["to"]] == x and f[g.attrs["all"][0]] == g and [f[one] for one in root["lists"][0]] == [g, x, g]
+            root["more"] = 5
+    with hs.open(path) as f:
+        assert [f[one] if one else None for one in f["objects"][...]] == [f["g/x"], None, f["g"]]
+        assert f["g/x"][f["region"][()]].tolist() == VALUES[1:3, ::2].tolist()
+    assert [one for one in hs.check(path).findings if one.severity == "error"] == []
 
 
 def test_references_of_hdf5_1_12(tmp_path: pathlib.Path) -> None:

@@ -14,7 +14,8 @@ import time
 import h5py
 import hyperslab as hs
 import pytest
-from test_editing_objects import KINDS, Room, content, differences
+from file_kinds import KINDS
+from test_editing_objects import Room, content, differences
 
 #: Kills of each kind of file.
 KILLS = int(os.environ.get("EDITING_KILLS", "3"))
@@ -24,7 +25,7 @@ def work(folder: pathlib.Path, kind: str, first: int) -> None:
     """Commits random changes. What the file must hold after each commit is in h5py's file of its number, which is there before the commit."""
     draw = random.Random(f"{kind} {first}")
     room = Room.__new__(Room)
-    room.draw, room.folder, room.model, room.serial = draw, folder, {}, 1000 * first
+    room.draw, room.folder, room.kind, room.model, room.serial = draw, folder, kind, {}, 1000 * first
     room.ours, room.theirs, room.other = folder / "ours.h5", folder / "theirs.h5", folder / "other.h5"
     shutil.copy(folder / f"theirs.{first}.h5", room.theirs)
     for number in range(first + 1, first + 10_000):
@@ -39,7 +40,7 @@ def work(folder: pathlib.Path, kind: str, first: int) -> None:
         (folder / f"theirs.{number - 2}.h5").unlink(missing_ok=True)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_edit_of_objects_is_whole_or_not_there(tmp_path: pathlib.Path, kind: str) -> None:
     draw = random.Random(kind)

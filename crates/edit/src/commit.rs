@@ -14,7 +14,7 @@ use hyperslab_formats::hdf5::edit::SuperblockImage;
 
 use crate::disk::Disk;
 use crate::journal::Change;
-use crate::staged::ALIGNMENT;
+use crate::ranges::ALIGNMENT;
 
 /// How long file systems may take until a change has another time than the one before, and the pause between attempts.
 const MAX_TICK: Duration = Duration::from_millis(100);

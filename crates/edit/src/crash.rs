@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_formats::hdf5::edit::SuperblockImage;
+use hyperslab_formats::hdf5::edit::{PageKind, SuperblockImage};
 use hyperslab_storage::{Memory, Storage};
 
 use crate::commit::{Settled, settle};
@@ -41,7 +41,7 @@ impl Content {
     }
 }
 
-fn size(number: u64) -> usize {
+pub(crate) fn size(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
@@ -165,7 +165,7 @@ pub(crate) fn opened_by_others(content: &Content) -> Option<Vec<u8>> {
 }
 
 /// A file of random bytes after a superblock of some version, which states its end.
-fn sample(version: u8, user_block: usize, random: &mut Random) -> Content {
+pub(crate) fn sample(version: u8, user_block: usize, random: &mut Random) -> Content {
     let mut file = random.bytes(30_000);
     let mut superblock = b"\x89HDF\r\n\x1a\n".to_vec();
     match version {
@@ -195,7 +195,7 @@ fn change(transaction: &Transaction, random: &mut Random) -> Result<()> {
     }
     for _ in 0..random.below(3) {
         let bytes = random.below(6_000) + 1;
-        let offset = transaction.allocate(bytes as u64)?;
+        let offset = transaction.allocate(PageKind::Raw, bytes as u64)?;
         transaction.write(offset, &random.bytes(bytes))?;
     }
     Ok(())
@@ -243,106 +243,6 @@ fn a_machine_that_stops_at_any_call_leaves_the_old_or_the_new_file() -> Result<(
         }
         assert!(refused > 0 && completed > 0 && dropped > 0, "{refused} refused, {completed} completed, {dropped} dropped");
     }
-    Ok(())
-}
-
-/// The bytes of a file that are in use, by place: what a program that follows its structures sees.
-type Used = Vec<(u64, Vec<u8>)>;
-
-fn is_whole(content: &Content, used: &Used) -> bool {
-    used.iter().all(|(at, bytes)| content.file.get(size(*at)..size(*at) + bytes.len()) == Some(bytes.as_slice()))
-}
-
-/// Writes random bytes into room that the transaction gives, which must not be in use.
-fn write_somewhere(transaction: &Transaction, used: &mut Used, random: &mut Random) -> Result<()> {
-    let length = random.below(3000) + 1;
-    let bytes = random.bytes(length);
-    let at = transaction.allocate(bytes.len() as u64)?;
-    assert!(used.iter().all(|(start, found)| *start >= at + bytes.len() as u64 || start + found.len() as u64 <= at), "in use already");
-    transaction.write(at, &bytes)?;
-    used.push((at, bytes));
-    Ok(())
-}
-
-#[test]
-fn ranges_are_used_again_only_after_the_commit_that_frees_them() -> Result<()> {
-    let mut random = Random(3);
-    let (mut refused, mut largest) = (0, 0);
-    let mut content = sample(2, 512, &mut random);
-    let mut used: Used = Vec::new();
-    for round in 0..60 {
-        let before = content.clone();
-        let disk = Recorder::new(before.clone());
-        let mut transaction = Transaction::begin(disk.clone())?;
-        let mut next = used.clone();
-        for _ in 0..=random.below(6) {
-            if next.len() > 6 {
-                let (at, bytes) = next.swap_remove(random.below(next.len()));
-                transaction.free(at, bytes.len() as u64)?;
-            }
-            write_somewhere(&transaction, &mut next, &mut random)?;
-            if random.below(8) == 0 {
-                transaction.roll_back()?;
-                next.clone_from(&used);
-            }
-        }
-        transaction.commit()?;
-        drop(transaction);
-        let (calls, after) = (disk.calls(), disk.content());
-        assert!(is_whole(&after, &next), "round {round}");
-        for stop in 0..=calls.len() {
-            for attempt in 0..6 {
-                let left = if attempt == 0 { killed(&before, &calls, stop, &mut random) } else { powerless(&before, &calls, stop, &mut random) };
-                let found = opened_by_others(&left);
-                refused += usize::from(found.is_none());
-                assert!(found.is_none() || is_whole(&left, &used) || is_whole(&left, &next), "round {round}, call {stop}: {:?}", calls.get(stop));
-                let second = Recorder::new(left);
-                settle(second.as_ref())?;
-                assert!(is_whole(&second.content(), &used) || is_whole(&second.content(), &next), "round {round}, call {stop}");
-            }
-        }
-        (content, used) = (after, next);
-        largest = largest.max(used.iter().map(|(_, bytes)| bytes.len()).sum::<usize>());
-    }
-    assert!(refused > 0 && content.file.len() < 30_000 + 3 * largest, "{} bytes with {largest} in use", content.file.len());
-    Ok(())
-}
-
-#[test]
-fn what_a_stopped_edit_leaves_is_never_taken_for_the_free_space_of_the_file() -> Result<()> {
-    let mut random = Random(11);
-    let mut left_over = 0;
-    for round in 0..100 {
-        let mut content = sample([0, 1, 2, 3][round % 4], 0, &mut random);
-        let mut used: Used = Vec::new();
-        for _ in 0..12 {
-            let before = content.clone();
-            let disk = Recorder::new(before.clone());
-            let mut transaction = Transaction::begin(disk.clone())?;
-            let mut next = used.clone();
-            for _ in 0..=random.below(4) {
-                if next.len() > 2 && random.coin() {
-                    let (at, bytes) = next.swap_remove(random.below(next.len()));
-                    transaction.free(at, bytes.len() as u64)?;
-                }
-                write_somewhere(&transaction, &mut next, &mut random)?;
-            }
-            transaction.commit()?;
-            drop(transaction);
-            let (calls, after) = (disk.calls(), disk.content());
-            // Most of these stop in front of the mark.
-            let stop = if random.coin() { calls.len() } else { random.below(4) };
-            let left = if random.coin() { killed(&before, &calls, stop, &mut random) } else { powerless(&before, &calls, stop, &mut random) };
-            let settled = Recorder::new(left);
-            settle(settled.as_ref())?;
-            content = settled.content();
-            let is_new = opened_by_others(&content) == opened_by_others(&after);
-            left_over += usize::from(!is_new && content.file.len() > before.file.len());
-            used = if is_new { next } else { used };
-            assert!(is_whole(&content, &used));
-        }
-    }
-    assert!(left_over > 100, "{left_over} edits left something");
     Ok(())
 }
 
@@ -416,7 +316,7 @@ fn staged_changes_are_seen_and_rolled_back() -> Result<()> {
             model[offset..offset + length].copy_from_slice(&bytes);
         }
         if random.below(4) == 0 {
-            let at = transaction.allocate(5_001)?;
+            let at = transaction.allocate(PageKind::Raw, 5_001)?;
             model.resize(size(at) + 5_001, 0);
         }
         let from = random.below(model.len());
@@ -464,12 +364,12 @@ fn what_a_change_that_failed_has_written_is_not_seen() -> Result<()> {
     let mut transaction = Transaction::begin(disk.clone())?;
     for length in [10, 5_000, 100_000] {
         let failed = transaction.whole(|| -> Result<()> {
-            let at = transaction.allocate(length)?;
+            let at = transaction.allocate(PageKind::Raw, length)?;
             transaction.write(at, &vec![0xee; size(length)])?;
             Err(Error::invalid_input("this change fails"))
         });
         assert!(failed.is_err());
-        let at = transaction.allocate(length + 1)?;
+        let at = transaction.allocate(PageKind::Raw, length + 1)?;
         let mut found = vec![1; size(length) + 1];
         transaction.storage().read_exact_at(at, &mut found)?;
         assert!(found.iter().all(|byte| *byte == 0), "{length} bytes");

@@ -14,11 +14,53 @@ use crate::crash::{Content, Random, Recorder, killed, opened_by_others, powerles
 use crate::transaction::Transaction;
 
 /// A file with an empty root group.
-fn empty_file(tracked: bool) -> Result<Content> {
+pub(crate) fn empty_file(tracked: bool, page_bytes: Option<u64>) -> Result<Content> {
     let root = NewObject { attributes: Vec::new(), tracked, content: NewContent::Group(Vec::new()) };
-    let metadata = encode_metadata(&NewFile { objects: vec![root], ..NewFile::default() }, SUPERBLOCK_BYTES, None)?;
-    let mut file = encode_superblock(&metadata, SUPERBLOCK_BYTES + metadata.bytes.len() as u64, 0);
+    let metadata = encode_metadata(&NewFile { objects: vec![root], ..NewFile::default() }, SUPERBLOCK_BYTES, page_bytes)?;
+    let end = SUPERBLOCK_BYTES + metadata.bytes.len() as u64;
+    let end = end.next_multiple_of(page_bytes.unwrap_or(1));
+    let mut file = encode_superblock(&metadata, end, 0);
     file.extend(metadata.bytes);
+    file.resize(usize::try_from(end).unwrap_or(usize::MAX), 0);
+    Ok(Content { file })
+}
+
+/// A file of HDF5 with pages of 512 bytes, which keeps its free space.
+pub(crate) fn kept_pages() -> Result<Content> {
+    let parts = [
+        (
+            0,
+            "894844460d0a1a0a03080800000000000000000030000000000000000002000000000000cc00000000000000146fc07d4f484452022060590d6b60590d6b60590d6b60590d6b811\
+             77d001401010101000000000000000002000000000000000000020000000000004f01000000000000ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff\
+             ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff8c515f3d4f4844520200780212000\
+             00000ffffffffffffffffffffffffffffffff0a02000100000058",
+        ),
+        (331, "c5b9c8ac4653484400013c00000000000000010000000000000001"),
+        (
+            373,
+            "0300500078003f00ffffffffffffff7fa1010000000000002300000000000000230000000000000079c6a58846535345004f01000000000000013c00000000000000c4010000000\
+             00000013b62ea2b",
+        ),
+    ];
+    of_parts(512, &parts)
+}
+
+/// A file of HDF5 whose addresses and lengths have 4 bytes.
+fn narrow_file() -> Result<Content> {
+    let head = "894844460d0a1a0a0304040000000000ffffffff9b0000002000000022f532984f484452022060590d6b60590d6b60590d6b60590d6b60020a00000000ffffffffffffffff0a0200\
+                0100000048";
+    of_parts(155, &[(0, head), (151, "aa54d92b")])
+}
+
+/// A file of zeros with these bytes.
+fn of_parts(length: usize, parts: &[(usize, &str)]) -> Result<Content> {
+    let mut file = vec![0; length];
+    for (at, digits) in parts {
+        for (index, pair) in digits.as_bytes().chunks(2).enumerate() {
+            let byte = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+            file[at + index] = byte.ok_or_else(|| Error::internal("digits that are not hexadecimal"))?;
+        }
+    }
     Ok(Content { file })
 }
 
@@ -103,12 +145,12 @@ fn change(file: &FileEdit<'_>, groups: &mut Vec<(ObjectId, Vec<String>)>, random
 fn objects_are_there_whole_or_not_at_all() -> Result<()> {
     let mut random = Random(41);
     let mut refused = 0;
-    for tracked in [false, true] {
-        let mut content = empty_file(tracked)?;
+    let files = [(empty_file(false, None)?, 12), (empty_file(true, None)?, 12), (empty_file(true, Some(512))?, 8), (kept_pages()?, 8), (narrow_file()?, 8)];
+    for (mut content, rounds) in files {
         let root = open(Arc::new(Memory::new("root.h5", content.file.clone())), &OpenOptions::default())?.tree().root();
         let mut groups = vec![(root, Vec::new())];
         let mut number = 0;
-        for round in 0..12 {
+        for round in 0..rounds {
             let before = content.clone();
             let disk = Recorder::new(before.clone());
             let mut transaction = Transaction::begin(disk.clone())?;

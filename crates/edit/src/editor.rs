@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Dataspace, Elements, Error, Region, Result};
-use hyperslab_formats::hdf5::edit::{FileEdit, delete_attribute, set_attribute};
+use hyperslab_formats::hdf5::edit::{FileEdit, PageKind, delete_attribute, set_attribute};
 use hyperslab_formats::{Format, Interpretation, ObjectId};
 use hyperslab_reader::{File, Session};
 
@@ -64,7 +64,7 @@ impl Editor {
     /// [`TargetPart::parse`](hyperslab_formats::hdf5::writer::TargetPart::parse) takes.
     ///
     /// # Errors
-    /// `InvalidInput` for references that cannot be read; `Unsupported` for files with narrow addresses; as [`Transaction::write`].
+    /// `InvalidInput` for references that cannot be read; as [`Transaction::write`].
     pub fn store_values(&mut self, elements: &Elements) -> Result<Vec<u8>> {
         let mut open = self.heap.clone();
         let outcome = self.edit(|file| heap::store(file, elements, References::Named, &mut open));
@@ -151,8 +151,9 @@ impl Editor {
         self.transaction.is_changed()
     }
 
+    /// Frees the places of values.
     pub(crate) fn free(&self, freed: values::Freed) -> Result<()> {
-        freed.into_iter().try_for_each(|(offset, bytes)| self.transaction.free(offset, bytes))
+        freed.into_iter().try_for_each(|(offset, bytes)| self.transaction.free(PageKind::Raw, offset, bytes))
     }
 
     /// Does one change of an object, whole or not at all.

@@ -8,7 +8,9 @@
 //! A new list gets its last magic number when its commit is applied, not before: what a killed edit leaves after the end of the file becomes a
 //! part of the file with the next commit, and its list, of ranges that are in use, must not be taken for the file's.
 
-use std::collections::BTreeMap;
+use hyperslab_formats::hdf5::edit::PageKind;
+
+use crate::ranges::{ALIGNMENT, Paging, Pool, Range, Rules};
 
 pub(crate) const MAGIC: [u8; 8] = *b"HSLFREE2";
 /// Block length, checksum and the second magic number.
@@ -26,155 +28,109 @@ const SEARCHED_BYTES: u64 = 1 << 20;
 pub(crate) const LEFT_BYTES: u64 = SEARCHED_BYTES / 2;
 /// Bytes at the end of a list; changing them invalidates the list.
 pub(crate) const MAGIC_BYTES: u64 = MAGIC.len() as u64;
-/// Alignment of new structures, in bytes.
-const ALIGNMENT: u64 = 8;
-
-/// Start and length of ranges that neither touch nor overlap.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Ranges(BTreeMap<u64, u64>);
+/// Flag of the length of a range: in a file of pages, it is in pages of raw data.
+const RAW: u64 = 1 << 63;
 
 /// The free ranges of a file that is edited.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FreeSpace {
     /// Ranges that may be used.
-    usable: Ranges,
+    usable: Pool,
     /// Ranges that the last commit still uses.
-    pending: Ranges,
+    pending: Pool,
     /// Ranges of the committed file that the changes under way have taken: freed, they may be used at once.
-    taken: Ranges,
+    taken: Pool,
     /// What a file without the changes under way has.
-    committed: Ranges,
+    committed: Pool,
     /// The list in the file: its place, and what it holds.
-    pub listed: Option<(Range, Ranges)>,
-}
-
-/// Start and length.
-pub(crate) type Range = (u64, u64);
-
-impl Ranges {
-    /// Adds a range, which none of these overlaps.
-    pub fn insert(&mut self, (start, length): Range) {
-        let (mut start, mut end) = (start, start.saturating_add(length));
-        if let Some((before, length)) = self.0.range(..=start).next_back().map(|(before, length)| (*before, *length))
-            && before + length >= start
-        {
-            self.0.remove(&before);
-            (start, end) = (before, end.max(before + length));
-        }
-        if let Some(length) = self.0.remove(&end) {
-            end += length;
-        }
-        if end > start {
-            self.0.insert(start, end - start);
-        }
-    }
-
-    /// Takes `bytes` of the smallest range that has them at an aligned place; returns where they begin. What is left stays, down to single bytes:
-    /// they join their neighbors again later.
-    fn take(&mut self, bytes: u64) -> Option<u64> {
-        let fits = |(start, length): &(u64, u64)| start.next_multiple_of(ALIGNMENT) + bytes <= start + length;
-        let (start, length) = self.0.iter().map(|(start, length)| (*start, *length)).filter(fits).min_by_key(|(_, length)| *length)?;
-        self.0.remove(&start);
-        let place = start.next_multiple_of(ALIGNMENT);
-        self.insert((start, place - start));
-        self.insert((place + bytes, start + length - place - bytes));
-        Some(place)
-    }
-
-    /// Takes a range out, if one of these holds all of it.
-    fn remove(&mut self, (start, length): Range) -> bool {
-        let Some((first, held)) = self.0.range(..=start).next_back().map(|(first, held)| (*first, *held)) else { return false };
-        if first + held < start + length {
-            return false;
-        }
-        self.0.remove(&first);
-        self.insert((first, start - first));
-        self.insert((start + length, first + held - start - length));
-        true
-    }
-
-    fn bytes(&self) -> u64 {
-        self.0.values().sum()
-    }
-
-    /// The largest ranges.
-    fn cut(&mut self, count: usize) {
-        if self.0.len() > count {
-            let mut by_length: Vec<(u64, u64)> = self.0.iter().map(|(start, length)| (*length, *start)).collect();
-            by_length.sort_unstable();
-            let dropped = by_length.len() - count;
-            for (_, start) in by_length.into_iter().take(dropped) {
-                self.0.remove(&start);
-            }
-        }
-    }
+    pub listed: Option<(Range, Pool)>,
+    /// Whether the changes under way leave the list without another one.
+    pub loses_list: bool,
+    /// The pages of a file that has some.
+    pub paging: Option<Paging>,
 }
 
 impl FreeSpace {
     /// The list that the last bytes of a file hold, whose stated end is `end`; nothing if they hold none.
-    pub fn of_file(listed: Option<(Range, Ranges)>) -> Self {
+    pub fn of_file(listed: Option<(Range, Pool)>, paging: Option<Paging>) -> Self {
         let usable = listed.as_ref().map(|(_, ranges)| ranges.clone()).unwrap_or_default();
-        Self { committed: usable.clone(), usable, pending: Ranges::default(), taken: Ranges::default(), listed }
+        Self { committed: usable.clone(), usable, pending: Pool::default(), taken: Pool::default(), listed, loses_list: false, paging }
     }
 
-    /// Room for `bytes` in a free range.
-    pub fn take(&mut self, bytes: u64) -> Option<u64> {
-        let start = if bytes == 0 { None } else { self.usable.take(bytes) }?;
-        self.taken.insert((start, bytes));
+    /// What a range holds: without pages, metadata and raw data share all.
+    fn kind(&self, kind: PageKind) -> PageKind {
+        if self.paging.is_some() { kind } else { PageKind::Metadata }
+    }
+
+    /// Room for `bytes` in a free range from the place `from` on.
+    pub fn take(&mut self, kind: PageKind, bytes: u64, from: u64) -> Option<u64> {
+        let (kind, rules) = (self.kind(kind), Rules { from, paging: self.paging });
+        let start = if bytes == 0 { None } else { self.usable.take(kind, bytes, &rules) }?;
+        self.taken.of(kind).insert((start, bytes));
         Some(start)
     }
 
     /// Frees a range. One of the committed file may be used after the next commit, a new one at once.
-    pub fn release(&mut self, (start, length): Range, committed_end: u64) {
-        let is_new = start >= committed_end || self.taken.remove((start, length));
-        if is_new { self.usable.insert((start, length)) } else { self.pending.insert((start, length)) }
+    pub fn release(&mut self, kind: PageKind, (start, length): Range, committed_end: u64) {
+        let kind = self.kind(kind);
+        let is_new = start >= committed_end || self.taken.of(kind).remove((start, length));
+        if is_new { self.usable.of(kind).insert((start, length)) } else { self.pending.of(kind).insert((start, length)) }
     }
 
     /// What is free after the next commit.
-    pub fn after_commit(&self) -> Ranges {
+    pub fn after_commit(&self) -> Pool {
         let mut ranges = self.usable.clone();
-        self.pending.0.iter().for_each(|(start, length)| ranges.insert((*start, *length)));
+        self.pending.iter().for_each(|(kind, range)| ranges.of(kind).insert(range));
         ranges.cut(MAX_RANGES);
         ranges
     }
 
     /// Whether a list is kept: a file with little free space needs none.
     pub fn needs_list(&self) -> bool {
-        self.listed.is_some() || self.after_commit().bytes() >= MIN_LISTED_BYTES
+        let is_found = self.paging.is_none_or(|paging| may_be_listed(paging.page_bytes));
+        is_found && (self.listed.is_some() || self.after_commit().bytes() >= MIN_LISTED_BYTES)
     }
 
     /// The commit has ended: what it freed may be used.
-    pub fn commit(&mut self, listed: Option<(Range, Ranges)>) {
+    pub fn commit(&mut self, listed: Option<(Range, Pool)>) {
         self.usable = self.after_commit();
         (self.pending, self.taken) = Default::default();
         self.committed = self.usable.clone();
-        self.listed = listed.or(self.listed.take());
+        self.listed = listed.or(self.listed.take().filter(|_| !self.loses_list));
+        self.loses_list = false;
     }
 
     /// Back to the last commit.
     pub fn roll_back(&mut self) {
         self.usable = self.committed.clone();
-        (self.pending, self.taken) = Default::default();
+        (self.pending, self.taken, self.loses_list) = Default::default();
     }
 }
 
+/// Whether a file of pages has a list. With larger pages, the end of the file may be too far from it for the next session.
+pub(crate) fn may_be_listed(page_bytes: u64) -> bool {
+    page_bytes <= LEFT_BYTES / 2
+}
+
 /// Bytes of a block for a list, with room for some more ranges.
-pub(crate) fn block_bytes(ranges: &Ranges) -> u64 {
-    let needed = HEADER_BYTES + (ranges.0.len() + 2) * RANGE_BYTES + FOOTER_BYTES;
+pub(crate) fn block_bytes(ranges: &Pool) -> u64 {
+    let needed = HEADER_BYTES + (ranges.len() + 2) * RANGE_BYTES + FOOTER_BYTES;
     needed.next_power_of_two().max(MIN_BLOCK_BYTES) as u64
 }
 
 /// The block of a list, whose last byte is the last in front of `end`. All places count from `base`.
-pub(crate) fn encode(ranges: &Ranges, length: u64, end: u64, base: u64) -> Vec<u8> {
+pub(crate) fn encode(ranges: &Pool, length: u64, end: u64, base: u64) -> Vec<u8> {
     let length = usize::try_from(length).unwrap_or(usize::MAX).min(2 * MAX_BLOCK_BYTES);
     let mut ranges = ranges.clone();
     ranges.cut(length.saturating_sub(HEADER_BYTES + FOOTER_BYTES) / RANGE_BYTES);
     let mut block = MAGIC.to_vec();
     block.extend(end.saturating_sub(base).to_le_bytes());
-    block.extend((ranges.0.len() as u64).to_le_bytes());
-    for (start, length) in &ranges.0 {
+    block.extend((ranges.len() as u64).to_le_bytes());
+    let mut listed: Vec<_> = ranges.iter().collect();
+    listed.sort_unstable_by_key(|(_, range)| *range);
+    for (kind, (start, length)) in listed {
         block.extend(start.saturating_sub(base).to_le_bytes());
-        block.extend(length.to_le_bytes());
+        block.extend((length | if kind == PageKind::Raw { RAW } else { 0 }).to_le_bytes());
     }
     block.resize(length - FOOTER_BYTES, 0);
     block.extend((length as u64).to_le_bytes());
@@ -185,7 +141,7 @@ pub(crate) fn encode(ranges: &Ranges, length: u64, end: u64, base: u64) -> Vec<u
 
 /// The last list in front of `end` and its place; `None` if there is none. `read` fills a buffer from a place in the file; nothing is free in
 /// front of `first`.
-pub(crate) fn find(read: &dyn Fn(u64, &mut [u8]) -> bool, first: u64, end: u64, base: u64) -> Option<(Range, Ranges)> {
+pub(crate) fn find(read: &dyn Fn(u64, &mut [u8]) -> bool, first: u64, end: u64, base: u64) -> Option<(Range, Pool)> {
     let start = end.saturating_sub(SEARCHED_BYTES).max(first);
     let mut searched = vec![0; usize::try_from(end.checked_sub(start)?).ok()?];
     if !read(start, &mut searched) {
@@ -200,7 +156,7 @@ pub(crate) fn find(read: &dyn Fn(u64, &mut [u8]) -> bool, first: u64, end: u64, 
 }
 
 /// The list that ends at `end`, whose ranges lie within `file`.
-fn parse(read: &dyn Fn(u64, &mut [u8]) -> bool, file: std::ops::Range<u64>, end: u64, base: u64) -> Option<(Range, Ranges)> {
+fn parse(read: &dyn Fn(u64, &mut [u8]) -> bool, file: std::ops::Range<u64>, end: u64, base: u64) -> Option<(Range, Pool)> {
     let mut footer = [0; FOOTER_BYTES];
     let place = end.checked_sub(FOOTER_BYTES as u64)?;
     if !read(place, &mut footer) || !footer.ends_with(&MAGIC) {
@@ -218,11 +174,12 @@ fn parse(read: &dyn Fn(u64, &mut [u8]) -> bool, file: std::ops::Range<u64>, end:
         return None;
     }
     let count = usize::try_from(uint(content.get(16..24)?)?).ok().filter(|count| *count <= bytes / RANGE_BYTES)?;
-    let (mut ranges, mut after) = (Ranges::default(), file.start);
+    let (mut ranges, mut after) = (Pool::default(), file.start);
     for entry in content.get(HEADER_BYTES..HEADER_BYTES + count * RANGE_BYTES)?.chunks_exact(RANGE_BYTES) {
-        let (begin, length) = (uint(entry.get(..8)?)?.checked_add(base)?, uint(entry.get(8..)?)?);
+        let (begin, flagged) = (uint(entry.get(..8)?)?.checked_add(base)?, uint(entry.get(8..)?)?);
+        let (length, kind) = (flagged & !RAW, if flagged & RAW == 0 { PageKind::Metadata } else { PageKind::Raw });
         let range_end = begin.checked_add(length).filter(|range_end| *range_end <= file.end && begin >= after && (*range_end <= start || begin >= end))?;
-        ranges.insert((begin, length));
+        ranges.of(kind).insert((begin, length));
         after = range_end;
     }
     Some(((start, length), ranges))
@@ -236,28 +193,14 @@ fn uint(bytes: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn ranges_join_their_neighbors_and_the_tightest_is_taken() {
-        let mut ranges = Ranges::default();
-        for range in [(80, 16), (0, 8), (24, 8), (16, 8), (8, 8), (200, 100), (96, 4)] {
-            ranges.insert(range);
-        }
-        assert_eq!(ranges.0, BTreeMap::from([(0, 32), (80, 20), (200, 100)]));
-        assert_eq!((ranges.take(17), ranges.take(30), ranges.take(101), ranges.take(90)), (Some(80), Some(0), None, Some(200)));
-        assert_eq!(ranges.0, BTreeMap::from([(30, 2), (97, 3), (290, 10)]));
-        assert_eq!((ranges.take(3), ranges.take(1)), (Some(296), None));
-        ranges.insert((0, 30));
-        assert_eq!(ranges.0, BTreeMap::from([(0, 32), (97, 3), (290, 6), (299, 1)]));
-    }
-
     fn size(number: u64) -> usize {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
     #[test]
     fn a_list_is_found_only_whole_and_in_its_place() {
-        let mut ranges = Ranges::default();
-        (0..20).for_each(|n| ranges.insert((1000 + n * 64, 8 + n)));
+        let mut ranges = Pool::default();
+        (0..20).for_each(|n| ranges.of(if n % 3 == 0 { PageKind::Raw } else { PageKind::Metadata }).insert((1000 + n * 64, 8 + n)));
         let base = 512;
         let mut file = vec![7; 5000];
         let length = block_bytes(&ranges);
@@ -278,7 +221,7 @@ mod tests {
             moved.get(at..at.saturating_add(buffer.len())).map(|bytes| buffer.copy_from_slice(bytes)).is_some()
         };
         let ((start, _), elsewhere) = find(&read, base + 1024, end + 1024, base + 1024).unwrap_or_default();
-        assert_eq!((start, elsewhere.0.keys().next()), (6024, Some(&2024)));
+        assert_eq!((start, elsewhere.raw.0.keys().next()), (6024, Some(&2024)));
         // Another program has appended something.
         file.resize(file.len() + 600_000, 9);
         assert_eq!(found(&file, end + 600_000), Some(((5000, length), ranges.clone())));

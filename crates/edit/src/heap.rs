@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Elements, Error, HeapReference, Result};
 use hyperslab_formats::hdf5::edit::FileEdit;
-use hyperslab_formats::hdf5::writer::{HeapWriter, NewTarget, Pointed, TargetObject, TargetPart, number_references, place_values, store_values_with};
+use hyperslab_formats::hdf5::writer::{HeapWriter, NewTarget, Pointed, TargetObject, TargetPart, number_references, values_in_file};
 
 /// Bytes of a value that may follow into a collection that is kept.
 const SMALL_VALUE_BYTES: usize = 256;
@@ -22,16 +22,12 @@ pub(crate) enum References<'a> {
     Targets(&'a [NewTarget]),
 }
 
-/// Stores what elements point at. Returns them as they are in the file.
+/// Stores what elements point at. Returns them as they are in the file, with the sizes of [`FileEdit::stored_datatype`].
 pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: References<'_>, open: &mut OpenCollection) -> Result<Vec<u8>> {
     if !elements.datatype.uses_heap() && !elements.datatype.has_references() {
         return Ok(elements.bytes.clone());
     }
-    if !file.has_wide_addresses() {
-        return Err(Error::unsupported(
-            "values of variable length and references in a file whose addresses or lengths have fewer than 8 bytes cannot be written yet",
-        ));
-    }
+    file.stored_datatype(&elements.datatype)?;
     if let References::Named = references
         && elements.datatype.has_references()
     {
@@ -39,34 +35,28 @@ pub(crate) fn store(file: &FileEdit<'_>, elements: &Elements, references: Refere
         let targets = number_references(&mut numbered, |_, size, found| found.chunks_exact(size).map(|element| named(elements, element)).collect())?;
         return store(file, &numbered, References::Targets(&targets), open);
     }
-    let mut bytes = elements.bytes.clone();
-    let resolve = |reference: HeapReference| elements.heap.object(reference);
-    let store_values = |bytes: &mut [u8], heap: &mut HeapWriter| match references {
-        References::Named | References::Copied => store_values_with(&elements.datatype, bytes, &resolve, heap, &mut |_, _| Ok(())),
-        References::Targets(targets) => place_values(&elements.datatype, bytes, &resolve, heap, Some(Pointed { objects: &[], targets })),
+    let pointed = match references {
+        References::Named | References::Copied => None,
+        References::Targets(targets) => Some(Pointed { objects: &[], targets }),
     };
+    let resolve = |reference: HeapReference| elements.heap.object(reference);
+    let stored = |heap: &mut HeapWriter| values_in_file(&elements.datatype, &elements.bytes, &resolve, heap, file.address_bytes(), pointed);
     if let Some((address, heap)) = open.as_ref() {
         let mut more = heap.clone();
-        store_values(&mut bytes, &mut more)?;
+        let bytes = stored(&mut more)?;
         if more.is_small(0) {
             file.write(*address, &more.clone().finish())?;
             *open = Some((*address, more));
             return Ok(bytes);
         }
-        bytes.clone_from(&elements.bytes);
     }
-    // References have absolute addresses: the length is found first, then the place.
-    let mut sized = HeapWriter::new(0);
-    store_values(&mut bytes.clone(), &mut sized)?;
-    let length = sized.finish().len() as u64;
-    let address = if length == 0 { 0 } else { file.allocate(length)? };
-    let mut heap = HeapWriter::new(address);
-    store_values(&mut bytes, &mut heap)?;
-    if length > 0 {
-        file.write(address, &heap.clone().finish())?;
-        if heap.is_small(SMALL_VALUE_BYTES) {
-            *open = Some((address, heap));
-        }
+    let mut bytes = Vec::new();
+    let (address, heap) = file.put_heap(|heap| {
+        bytes = stored(heap)?;
+        Ok(())
+    })?;
+    if address > 0 && heap.is_small(SMALL_VALUE_BYTES) {
+        *open = Some((address, heap));
     }
     Ok(bytes)
 }

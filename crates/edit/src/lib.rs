@@ -12,6 +12,7 @@ mod free_space;
 mod heap;
 mod journal;
 mod objects;
+mod ranges;
 mod savepoint;
 mod snapshot;
 mod staged;
@@ -27,3 +28,5 @@ pub use transaction::Transaction;
 mod crash;
 #[cfg(test)]
 mod crash_objects;
+#[cfg(test)]
+mod crash_space;

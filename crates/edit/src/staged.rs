@@ -11,10 +11,12 @@ use std::sync::{Arc, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::ThreadId;
 
 use hyperslab_array::{Error, Result};
+use hyperslab_formats::hdf5::edit::PageKind;
 use hyperslab_storage::{Storage, check_open};
 
 use crate::disk::Disk;
 use crate::free_space::FreeSpace;
+use crate::ranges::{ALIGNMENT, Paging, Rules};
 use crate::savepoint::Savepoint;
 
 /// Bytes of a block: the size of an image in the journal, and the minimum that a file system writes.
@@ -23,8 +25,6 @@ pub(crate) const BLOCK_BYTES: u64 = 4096;
 const MAX_STAGED_BYTES: u64 = 1 << 30;
 /// Maximum bytes of one commit that go into free ranges: they are written twice, like all in-place changes.
 const MAX_REUSED_BYTES: u64 = 64 << 20;
-/// Alignment of new structures, in bytes: older readers expect no smaller one.
-pub(crate) const ALIGNMENT: u64 = 8;
 /// Minimum bytes of a write that goes to the disk at once, and of a read that bypasses the kept blocks.
 const DIRECT_BYTES: usize = 64 << 10;
 /// Maximum bytes kept in memory: new bytes, and committed bytes that were read.
@@ -34,6 +34,8 @@ const MAX_KEPT_BYTES: u64 = 8 << 20;
 pub(crate) struct Staged {
     disk: Arc<dyn Disk>,
     name: String,
+    /// The largest end that the addresses of the file allow.
+    max_end: u64,
     closed: AtomicBool,
     state: RwLock<State>,
     /// The committed bytes of blocks that were read and not changed, by their number.
@@ -65,8 +67,8 @@ pub(crate) struct State {
 }
 
 impl Staged {
-    /// Nothing is changed yet of a file of `committed_end` bytes with these free ranges.
-    pub fn new(disk: Arc<dyn Disk>, committed_end: u64, free: FreeSpace) -> Self {
+    /// Nothing is changed yet of a file of `committed_end` bytes, and at most `max_end`, with these free ranges.
+    pub fn new(disk: Arc<dyn Disk>, committed_end: u64, max_end: u64, free: FreeSpace) -> Self {
         let name = disk.name().to_owned();
         let state = State {
             committed_end,
@@ -80,26 +82,43 @@ impl Staged {
             changing: None,
             savepoint: None,
         };
-        Self { disk, name, closed: AtomicBool::new(false), state: RwLock::new(state), clean: Mutex::default() }
+        Self { disk, name, max_end, closed: AtomicBool::new(false), state: RwLock::new(state), clean: Mutex::default() }
     }
 
     /// Room for `bytes`, all zeros: in a free range, or after all that there is. Returns its offset.
     ///
     /// # Errors
-    /// `Unsupported` beyond 63 bits; `Io`.
-    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+    /// `Unsupported` beyond the largest file; `Io`.
+    pub fn allocate(&self, kind: PageKind, bytes: u64) -> Result<u64> {
+        let (from, committed_end) = {
+            let state = self.state()?;
+            let is_affordable = (state.blocks.len() as u64 * BLOCK_BYTES).saturating_add(bytes) <= MAX_REUSED_BYTES;
+            (if is_affordable { 0 } else { state.committed_end }, state.committed_end)
+        };
+        self.allocate_from(kind, bytes, from, committed_end)
+    }
+
+    /// The same after the end of the committed file.
+    ///
+    /// # Errors
+    /// As [`Staged::allocate`].
+    pub fn allocate_new(&self, kind: PageKind, bytes: u64) -> Result<u64> {
+        let committed_end = self.state()?.committed_end;
+        self.allocate_from(kind, bytes, committed_end, committed_end)
+    }
+
+    fn allocate_from(&self, kind: PageKind, bytes: u64, from: u64, committed_end: u64) -> Result<u64> {
         let mut state = self.change()?;
-        let is_affordable = (state.blocks.len() as u64 * BLOCK_BYTES).saturating_add(bytes) <= MAX_REUSED_BYTES;
-        if is_affordable && let Some(start) = state.free.take(bytes) {
-            if start < state.committed_end && start + bytes > state.committed_end {
-                state.around_end = Some((start, bytes));
-            }
+        let Some(start) = state.free.take(kind, bytes, from) else {
             drop(state);
-            self.write(start, &zeros(bytes)?)?;
-            return Ok(start);
+            return self.extend(kind, bytes);
+        };
+        if start < committed_end && start + bytes > committed_end {
+            state.around_end = Some((start, bytes));
         }
         drop(state);
-        self.extend(bytes)
+        self.write(start, &zeros(bytes)?)?;
+        Ok(start)
     }
 
     /// Whether a structure lies in the committed file or in what was allocated.
@@ -116,15 +135,23 @@ impl Staged {
     }
 
     /// Room for `bytes` after all that there is; returns its offset.
-    ///
-    /// # Errors
-    /// `Unsupported` beyond 63 bits.
-    pub fn extend(&self, bytes: u64) -> Result<u64> {
+    fn extend(&self, kind: PageKind, bytes: u64) -> Result<u64> {
         let mut state = self.change()?;
-        let start = state.end.next_multiple_of(ALIGNMENT);
         let end = state.end;
-        state.free.release((end, start - end), 0);
-        state.end = start.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok()).ok_or_else(|| Error::unsupported("a file beyond 63 bits"))?;
+        let paging = state.free.paging;
+        let start = paging.map_or_else(|| end.checked_next_multiple_of(ALIGNMENT), |paging: Paging| paging.border(end));
+        let stop = (|| {
+            let stop = start?.checked_add(Rules { from: 0, paging }.taken(kind, bytes)?)?;
+            let new_end = paging.map_or(Some(stop), |paging| paging.border(stop))?;
+            (new_end <= self.max_end && i64::try_from(new_end).is_ok()).then_some((stop, new_end))
+        })();
+        let (Some(start), Some((stop, new_end))) = (start, stop) else { return Err(self.too_large(end.saturating_add(bytes))) };
+        if paging.is_none() {
+            state.free.release(kind, (end, start - end), 0);
+        }
+        // The rest of the last page is for others of the kind.
+        state.free.release(kind, (stop, new_end - stop), 0);
+        state.end = new_end;
         // A failed change may have left non-zero bytes here.
         let mut at = start;
         let stale_end = state.disk_end.min(state.end);
@@ -134,6 +161,12 @@ impl Staged {
             at += zeros.len() as u64;
         }
         Ok(start)
+    }
+
+    fn too_large(&self, end: u64) -> Error {
+        let what =
+            format!("a file of {end} bytes, whose addresses allow {}: write larger values into another file", self.max_end.min(i64::MAX.cast_unsigned()));
+        Error::unsupported(what).in_file(&self.name)
     }
 
     /// Changes bytes that are committed or allocated.

@@ -3,14 +3,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::edit::{Space, SuperblockImage};
+use hyperslab_array::{Error, ErrorKind, Result};
+use hyperslab_formats::Limits;
+use hyperslab_formats::hdf5::edit::{FileSpace, PageKind, Space, SuperblockImage};
 use hyperslab_storage::Storage;
 
 use crate::commit::{Prepared, settle, superblock};
 use crate::disk::{Disk, LocalDisk};
-use crate::free_space::{self, FreeSpace, Range, Ranges};
+use crate::free_space::{self, FreeSpace};
 use crate::journal::Change;
+use crate::ranges::{Paging, Pool, Range};
 use crate::snapshot::Snapshot;
 use crate::staged::{BLOCK_BYTES, Staged};
 
@@ -19,6 +21,8 @@ pub struct Transaction {
     disk: Arc<dyn Disk>,
     staged: Arc<Staged>,
     superblock: SuperblockImage,
+    /// How the file divides its space.
+    file_space: FileSpace,
     /// Whether a commit failed after the mark was written: its change is in the journal.
     is_in_doubt: bool,
 }
@@ -44,10 +48,16 @@ impl Transaction {
             return Err(Error::corrupt(format!("the file is truncated: it has {length} of {stated} bytes")));
         }
         // What lies after the stated end stays: it may belong to another program.
+        let max_end = superblock.max_end();
+        let as_it_is: Arc<dyn Storage> = Arc::new(Staged::new(disk.clone(), length, max_end, FreeSpace::default()));
+        let file_space = FileSpace::read(as_it_is, &Limits::default())?;
+        let paging = file_space.page_bytes.map(|page_bytes| Paging { base: superblock.place(), page_bytes });
         let read = |offset: u64, buffer: &mut [u8]| disk.read(offset, buffer).is_ok();
         let first = superblock.place().saturating_add(superblock.bytes().len() as u64);
-        let free = FreeSpace::of_file(free_space::find(&read, first, stated, superblock.place()));
-        Ok(Self { staged: Arc::new(Staged::new(disk.clone(), length, free)), disk, superblock, is_in_doubt: false })
+        let may_be_listed = file_space.page_bytes.is_none_or(free_space::may_be_listed);
+        let listed = if may_be_listed { free_space::find(&read, first, stated, superblock.place()) } else { None };
+        let staged = Staged::new(disk.clone(), length, max_end, FreeSpace::of_file(listed, paging));
+        Ok(Self { staged: Arc::new(staged), disk, superblock, file_space, is_in_doubt: false })
     }
 
     /// The file with all changes so far.
@@ -68,25 +78,25 @@ impl Transaction {
         self.superblock.place()
     }
 
-    /// Room for `bytes` in a free range or at the end of the file; returns its offset.
+    /// Room for `bytes` in a free range or at the end of the file; returns its offset. In a file of pages, it is in pages of this kind.
     ///
     /// # Errors
-    /// `Unsupported` for a file beyond 63 bits.
-    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+    /// `Unsupported` for a file beyond 63 bits, or beyond what its addresses can hold.
+    pub fn allocate(&self, kind: PageKind, bytes: u64) -> Result<u64> {
         self.check()?;
-        self.staged.allocate(bytes)
+        self.staged.allocate(kind, bytes)
     }
 
-    /// Frees a range of the file that nothing refers to. It is used again after the next commit.
+    /// Frees a range of the file that nothing refers to, allocated for this kind. It is used again after the next commit.
     ///
     /// # Errors
     /// `Internal` after a panic during a change.
-    pub fn free(&self, offset: u64, bytes: u64) -> Result<()> {
+    pub fn free(&self, kind: PageKind, offset: u64, bytes: u64) -> Result<()> {
         self.check()?;
         let mut state = self.staged.change()?;
         let (first, end) = (self.superblock.place() + self.superblock.bytes().len() as u64, state.committed_end);
         if offset >= first && offset.checked_add(bytes).is_some_and(|range_end| range_end <= state.end) {
-            state.free.release((offset, bytes), end);
+            state.free.release(kind, (offset, bytes), end);
         }
         Ok(())
     }
@@ -125,6 +135,7 @@ impl Transaction {
             return Ok(false);
         }
         let listed = self.list_free_space()?;
+        self.state_end()?;
         self.staged.write_out()?;
         let Some(mut change) = self.change()? else { return Ok(false) };
         if let Some(List { place: (start, length), is_new: true, .. }) = &listed {
@@ -180,15 +191,37 @@ impl Transaction {
             let mut state = self.staged.change()?;
             // The old list is free after this commit. If the commit fails and is tried again, this changes nothing.
             let committed_end = state.committed_end;
-            state.free.release((start, length), committed_end);
+            state.free.release(PageKind::Metadata, (start, length), committed_end);
             ranges = state.free.after_commit();
         }
         let length = free_space::block_bytes(&ranges);
-        let start = self.staged.extend(length)?;
+        let start = match self.staged.allocate_new(PageKind::Metadata, length) {
+            // The file is nearly as large as its addresses allow. What is free is forgotten.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.staged.change()?.free.loses_list = true;
+                return Ok(None);
+            }
+            start => start?,
+        };
+        // It may have been free before: one that does not fit into the list any more is lost with the smallest of them.
+        ranges = self.staged.state()?.free.after_commit();
         let mut list = free_space::encode(&ranges, length, start + length, base);
         list.truncate(list.len() - free_space::MAGIC.len());
         self.staged.write(start, &list)?;
         Ok(Some(List { place: (start, length), ranges, is_new: true }))
+    }
+
+    /// Writes where the file ends after the commit into its metadata, if that says so outside of the superblock.
+    fn state_end(&self) -> Result<()> {
+        let (end, committed_end) = {
+            let state = self.staged.state()?;
+            (state.end, state.committed_end)
+        };
+        if end == committed_end {
+            return Ok(());
+        }
+        let address = end.checked_sub(self.base_address()).ok_or_else(|| Error::internal("an end in front of the superblock"))?;
+        self.file_space.set_end(self.storage(), &Limits::default(), self, address)
     }
 
     /// The changes as a journal has them; `None` if there are none.
@@ -235,14 +268,14 @@ impl Transaction {
 /// The list of free space that a commit writes.
 struct List {
     place: Range,
-    ranges: Ranges,
+    ranges: Pool,
     /// Whether it lies after the end of the committed file.
     is_new: bool,
 }
 
 impl Space for Transaction {
-    fn allocate(&self, bytes: u64) -> Result<u64> {
-        let offset = Transaction::allocate(self, bytes)?;
+    fn allocate(&self, kind: PageKind, bytes: u64) -> Result<u64> {
+        let offset = Transaction::allocate(self, kind, bytes)?;
         offset.checked_sub(self.base_address()).ok_or_else(|| Error::internal("room in front of the superblock"))
     }
     fn write(&self, address: u64, bytes: &[u8]) -> Result<()> {
@@ -253,9 +286,12 @@ impl Space for Transaction {
         let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
         self.staged.holds(offset, bytes)
     }
-    fn free(&self, address: u64, bytes: u64) -> Result<()> {
+    fn free(&self, kind: PageKind, address: u64, bytes: u64) -> Result<()> {
         let offset = address.checked_add(self.base_address()).ok_or_else(|| Error::corrupt("an address beyond 64 bits"))?;
-        Transaction::free(self, offset, bytes)
+        Transaction::free(self, kind, offset, bytes)
+    }
+    fn page_bytes(&self) -> Option<u64> {
+        self.file_space.page_bytes
     }
 }
 

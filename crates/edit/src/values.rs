@@ -76,6 +76,8 @@ pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u6
             let ChunkSource::Stored { offset, length, .. } = location.source else { continue };
             let inside = Region::all(shape).shared(&location.region);
             match inside {
+                // Its place stays its own, with the fill value for the time when the dataset grows again.
+                None if edited.has_fixed_chunks() => cut.push(values.store(&edited, location, values.filled()?)?),
                 None => {
                     gone.push(values.position(location)?);
                     values.freed.borrow_mut().push((offset, length));

@@ -1,5 +1,7 @@
-//! Encoder: writes the fields of a structure in order, the inverse of [`super::Cursor`]. Files that we write
-//! have offsets and lengths of 8 bytes.
+//! Encoder: writes the fields of a structure in order, the inverse of [`super::Cursor`]. Files that we create
+//! have addresses and lengths of 8 bytes; files that are edited may have shorter ones.
+
+use hyperslab_array::{Error, Result};
 
 use hyperslab_array::name::bytes_of;
 
@@ -8,16 +10,39 @@ use super::checksum;
 /// Bytes of an address or a length in what we write.
 pub(crate) const WIDTH: usize = 8;
 
+/// Bytes of an address and of a length in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Widths {
+    pub address: u8,
+    pub length: u8,
+}
+
+impl Widths {
+    /// Those of files that we create.
+    pub const WIDE: Self = Self { address: 8, length: 8 };
+}
+
 /// Bytes of a structure, little endian.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Encoder {
     bytes: Vec<u8>,
+    widths: Widths,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Self::of(Widths::WIDE)
+    }
 }
 
 impl Encoder {
+    /// A structure of a file with these widths.
+    pub fn of(widths: Widths) -> Self {
+        Self { bytes: Vec::new(), widths }
+    }
     /// A structure that begins with a four-byte signature.
     pub fn signed(signature: &[u8; 4]) -> Self {
-        Self { bytes: signature.to_vec() }
+        Self { bytes: signature.to_vec(), widths: Widths::WIDE }
     }
     pub fn len(&self) -> usize {
         self.bytes.len()
@@ -34,7 +59,7 @@ impl Encoder {
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_le_bytes());
     }
-    /// An address or a length.
+    /// A number of eight bytes in every file.
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_le_bytes());
     }
@@ -43,9 +68,25 @@ impl Encoder {
         let bytes = value.to_le_bytes();
         self.bytes(bytes.get(..size).unwrap_or(&bytes));
     }
-    /// An address; `None` is the undefined address.
+    /// An address; `None` is the undefined address. Space that is allocated has addresses that the file can hold.
     pub fn address(&mut self, address: Option<u64>) {
-        self.u64(address.unwrap_or(u64::MAX));
+        self.uint(address.unwrap_or(u64::MAX), self.widths.address.into());
+    }
+    /// A length.
+    ///
+    /// # Errors
+    /// `Unsupported` for one that the lengths of the file cannot hold; the largest one stands for no limit.
+    pub fn length(&mut self, length: u64) -> Result<()> {
+        let width = self.widths.length;
+        if width < 8 && length >= u64::MAX >> (64 - 8 * u32::from(width)) {
+            return Err(Error::unsupported(format!("a length of {length} in a file whose lengths have {width} bytes")));
+        }
+        self.uint(length, width.into());
+        Ok(())
+    }
+    /// The length that stands for no limit.
+    pub fn no_limit(&mut self) {
+        self.uint(u64::MAX, self.widths.length.into());
     }
     /// The bytes of a name, and the NUL that ends it.
     pub fn null_terminated(&mut self, text: &str) {

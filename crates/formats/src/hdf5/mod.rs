@@ -40,7 +40,7 @@ pub mod writer;
 pub use attributes::of_root as root_attributes;
 pub(crate) use cursor::Cursor;
 pub use embedded::{encode_datatype, encode_selection, parse_datatype, parse_encoded_selection, parse_typed_reference};
-pub(crate) use encoder::Encoder;
+pub(crate) use encoder::{Encoder, Widths};
 pub use file::Hdf5File;
 pub use reference::target as reference_target;
 pub(crate) use source::Source;

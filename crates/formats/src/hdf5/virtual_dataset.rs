@@ -8,7 +8,7 @@ use hyperslab_array::{Error, HeapReference, Result, StoredSelection};
 
 use super::heap::GlobalHeap;
 use super::message::selection;
-use super::{Cursor, Encoder, Source, checksum};
+use super::{Cursor, Encoder, Source, Widths, checksum};
 use crate::VirtualMapping;
 
 /// Flags of a mapping in version 1.
@@ -69,10 +69,10 @@ fn text(cursor: &mut Cursor<'_>) -> Result<String> {
 }
 
 /// The block of the global heap that holds `mappings`, version 0.
-pub(super) fn encode(mappings: &[VirtualMapping]) -> Result<Vec<u8>> {
-    let mut encoder = Encoder::default();
+pub(super) fn encode(mappings: &[VirtualMapping], widths: Widths) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::of(widths);
     encoder.u8(0);
-    encoder.u64(mappings.len() as u64);
+    encoder.length(mappings.len() as u64)?;
     for mapping in mappings {
         for name in [&mapping.file, &mapping.dataset] {
             if name.contains('\0') || name.is_empty() {
@@ -98,9 +98,9 @@ mod tests {
     #[test]
     fn points_are_not_mapped() -> Result<()> {
         let mapping = |selection| VirtualMapping { file: ".".into(), dataset: "x".into(), source_selection: StoredSelection::All, selection };
-        assert!(!encode(&[mapping(StoredSelection::All)])?.is_empty());
+        assert!(!encode(&[mapping(StoredSelection::All)], Widths::WIDE)?.is_empty());
         for selection in [StoredSelection::Points(vec![vec![1, 2]]), StoredSelection::Blocks(vec![(vec![0, 0], vec![1, 1])])] {
-            assert!(encode(&[mapping(selection)]).is_err_and(|error| error.to_string().contains("a mapping of points")));
+            assert!(encode(&[mapping(selection)], Widths::WIDE).is_err_and(|error| error.to_string().contains("a mapping of points")));
         }
         Ok(())
     }

@@ -13,8 +13,10 @@ from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Values
 from . import compounds, narrow_integers, new_references
 
-#: Bytes of a variable-length element: length, address, number.
-_REFERENCE = np.dtype([("length", "<u4"), ("address", "<u8"), ("number", "<u4")])
+
+def _pointer(size: int) -> AnyDtype:
+    """Bytes of a variable-length element: length, address, number. Addresses have fewer than 8 bytes in some files."""
+    return np.dtype([("length", "<u4"), ("address", f"<u{size - 8}"), ("number", "<u4")])
 
 
 def _order(dtype: AnyDtype) -> str:
@@ -122,7 +124,7 @@ def numpy_dtype(datatype: Datatype) -> AnyDtype:
             {"names": [m[0] for m in members], "formats": [numpy_dtype(m[2]) for m in members], "offsets": [m[1] for m in members], "itemsize": size}
         )
     if kind in ("variable string", "sequence"):
-        return _REFERENCE
+        return _pointer(size)
     return np.dtype(f"V{size}")
 
 
@@ -168,7 +170,7 @@ def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
         numbers = contiguous(_checked_cast(given, target))
         return numbers if narrow_integers.is_as_in_memory(number) else narrow_integers.packed(numbers, number)
     given = np.asarray(values, dtype=object) if datatype.class_name == "variable string" else _objects(values)
-    out = np.zeros(given.shape, dtype=_REFERENCE)
+    out = np.zeros(given.shape, dtype=_pointer(datatype.size))
     flat = out.reshape(-1)
     for place, value in enumerate(given.reshape(-1)):
         count, data = _encoded(value, datatype, heap)

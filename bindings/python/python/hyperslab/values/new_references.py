@@ -194,7 +194,8 @@ def elements_of(values: Values, datatype: _native.Datatype, heap: list[bytes]) -
         given[()] = values
     else:
         given = np.asarray(values, dtype=object)
-    out = np.zeros(given.shape, dtype=np.dtype({"names": ["number"], "formats": ["<u8"], "itemsize": datatype.size}))
+    width = next(width for width in (8, 4, 2) if width <= datatype.size)
+    out = np.zeros(given.shape, dtype=np.dtype({"names": ["number"], "formats": [f"<u{width}"], "itemsize": datatype.size}))
     flat = out.reshape(-1)
     for place, value in enumerate(given.reshape(-1)):
         if value is None or _is_null(value):

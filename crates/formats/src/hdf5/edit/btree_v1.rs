@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Encoder, Source};
 
@@ -43,7 +43,7 @@ impl ChunkTree<'_> {
     /// Creates a tree of one chunk; returns its address.
     pub fn create(&self, chunk: &StoredChunk) -> Result<u64> {
         let node = Node {
-            address: self.space.allocate(self.node_bytes())?,
+            address: self.space.allocate(PageKind::Metadata, self.node_bytes())?,
             level: 0,
             left: None,
             right: None,
@@ -58,7 +58,7 @@ impl ChunkTree<'_> {
     pub fn set(&self, root: u64, chunk: &StoredChunk) -> Result<()> {
         let (node, Some(right)) = self.insert(root, None, chunk, MAX_LEVELS)? else { return Ok(()) };
         // The root was split: its left part moves, and the root becomes the parent of both.
-        let left = Node { address: self.space.allocate(self.node_bytes())?, right: Some(right.address), left: None, ..node };
+        let left = Node { address: self.space.allocate(PageKind::Metadata, self.node_bytes())?, right: Some(right.address), left: None, ..node };
         let right = Node { left: Some(left.address), ..right };
         let level = left.level.checked_add(1).ok_or_else(|| Error::unsupported("a chunk B-tree of 256 levels"))?;
         let children = [&left, &right].iter().map(|node| Ok((node.first()?.clone(), node.address))).collect::<Result<_>>()?;
@@ -81,7 +81,7 @@ impl ChunkTree<'_> {
         if node.level > 0 {
             node.children.iter().try_for_each(|(_, child)| self.free_below(*child, levels))?;
         }
-        self.space.free(address, self.node_bytes())
+        self.space.free(PageKind::Metadata, address, self.node_bytes())
     }
 
     /// Sets an entry below the node at `address`, whose right neighbor begins with the key `next`. Returns the changed node, and
@@ -134,7 +134,7 @@ impl ChunkTree<'_> {
         let is_appended = node.right.is_none();
         let kept = if is_appended { self.max_children } else { self.max_children.div_ceil(2) };
         let children = node.children.split_off(kept);
-        let address = self.space.allocate(self.node_bytes())?;
+        let address = self.space.allocate(PageKind::Metadata, self.node_bytes())?;
         let right = Node { address, level: node.level, left: Some(node.address), right: node.right, children, end: node.end.clone() };
         if let Some(neighbor) = node.right {
             let neighbor = Node { left: Some(address), ..self.read(neighbor)? };

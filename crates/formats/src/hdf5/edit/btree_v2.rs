@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use hyperslab_array::{Error, Result};
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::btree::v2::{NODE_OVERHEAD, Shape};
 use crate::hdf5::{Encoder, Source, checksum};
 
@@ -107,7 +107,7 @@ impl<'a> RecordTree<'a> {
 
     /// Creates an empty tree.
     pub fn create(source: &'a Source, space: &'a dyn Space, form: TreeForm) -> Result<Self> {
-        let header = space.allocate(header_bytes(source))?;
+        let header = space.allocate(PageKind::Metadata, header_bytes(source))?;
         let tree = Self { source, space, header, form, shape: shape(source, form, 0)?, depth: 0, root: None };
         tree.write_header()?;
         Ok(tree)
@@ -160,7 +160,7 @@ impl<'a> RecordTree<'a> {
         self.root = Some(node);
         if node.records == 0 {
             let only = if self.depth == 0 { None } else { Some(self.read(node, self.depth)?.children.first().copied().ok_or_else(missing)?) };
-            self.space.free(node.address, self.form.node_bytes.into())?;
+            self.space.free(PageKind::Metadata, node.address, self.form.node_bytes.into())?;
             (self.root, self.depth) = (only, self.depth.saturating_sub(1));
         }
         self.write_header()?;
@@ -172,7 +172,7 @@ impl<'a> RecordTree<'a> {
         if let Some(root) = self.root {
             self.free_below(root, self.depth)?;
         }
-        self.space.free(self.header, header_bytes(self.source))
+        self.space.free(PageKind::Metadata, self.header, header_bytes(self.source))
     }
 
     // Recursion is bounded here and below: each step lowers the depth.
@@ -180,7 +180,7 @@ impl<'a> RecordTree<'a> {
         if depth > 0 {
             self.read(child, depth)?.children.iter().try_for_each(|child| self.free_below(*child, depth - 1))?;
         }
-        self.space.free(child.address, self.form.node_bytes.into())
+        self.space.free(PageKind::Metadata, child.address, self.form.node_bytes.into())
     }
 
     fn insert(&self, child: Child, depth: u16, record: &[u8], compare: &mut Compare<'_>) -> Result<Inserted> {
@@ -271,7 +271,7 @@ impl<'a> RecordTree<'a> {
         left.records.append(&mut right.records);
         left.children.append(&mut right.children);
         if left.records.len() <= max_records {
-            self.space.free(right.address, self.form.node_bytes.into())?;
+            self.space.free(PageKind::Metadata, right.address, self.form.node_bytes.into())?;
             node.records.remove(first);
             node.children.remove(first + 1);
         } else {
@@ -296,7 +296,7 @@ impl<'a> RecordTree<'a> {
     }
 
     fn new_node(&self) -> Result<u64> {
-        self.space.allocate(self.form.node_bytes.into())
+        self.space.allocate(PageKind::Metadata, self.form.node_bytes.into())
     }
 
     fn reshape(&mut self) -> Result<()> {

@@ -12,6 +12,7 @@ use super::extensible_array::ExtensibleArray;
 use super::file::FileEdit;
 use super::fixed_array::{FixedArray, NewFixedArray};
 use super::header::EditedHeader;
+use super::space::PageKind;
 use crate::filter::Pipeline;
 use crate::hdf5::chunk_locator::{self, numbering::Numbering};
 use crate::hdf5::encoder::width_of;
@@ -112,7 +113,7 @@ impl<'a> DatasetEdit<'a> {
     /// # Errors
     /// `Io` or `Unsupported` if the header cannot be changed.
     pub fn allocate_contiguous(&self, bytes: u64) -> Result<u64> {
-        let address = self.file.space.allocate(bytes)?;
+        let address = self.file.space.allocate(PageKind::Raw, bytes)?;
         self.set_address(address, None)?;
         Ok(address)
     }
@@ -226,7 +227,7 @@ impl<'a> DatasetEdit<'a> {
     /// Takes chunks out of the index.
     ///
     /// # Errors
-    /// `Unsupported` for an index that always has all of them; `Io` or `Corrupt`.
+    /// `Internal` if [`DatasetEdit::has_fixed_chunks`]; `Io` or `Corrupt`.
     pub fn remove_chunks(&mut self, positions: &[Vec<u64>]) -> Result<()> {
         let Layout::Chunked(layout) = &self.layout else { return Err(Error::internal("chunks of a dataset without them")) };
         let (source, space) = (self.file.source(), self.file.space);
@@ -267,7 +268,10 @@ impl<'a> DatasetEdit<'a> {
                 let mut tree = ChunkRecords::open(&source, space, *address, layout.shape.len())?;
                 positions.iter().try_for_each(|position| tree.remove(position))?;
             }
-            _ => return Err(Error::unsupported("chunks of this index cannot be removed yet: shrink the dataset with h5py")),
+            // The size and the filter mask that a filtered chunk has in the message go with it.
+            Locator::Single { .. } => self.set_address(u64::MAX, Some((0, 0)))?,
+            Locator::Implicit { .. } => return Err(Error::internal("removing chunks of an index that always has all of them")),
+            Locator::None => return Err(Error::internal("removing chunks of a dataset that has none")),
         }
         *self = Self::open(self.file, self.id)?;
         Ok(())

@@ -65,7 +65,7 @@ impl<'a> DenseEdit<'a> {
             RecordTree::create(source, space, form).map(|tree| tree.address())
         };
         let (names, orders) = if kind == DenseKind::Links { (4 + id_bytes, 8 + id_bytes) } else { (id_bytes + 9, id_bytes + 5) };
-        let heap = HeapEdit::create(space, id_bytes)?;
+        let heap = HeapEdit::create(source, space, id_bytes)?;
         let name_tree = tree(kind.name_type(), names)?;
         let order_tree = if indexed { Some(tree(kind.order_type(), orders)?) } else { None };
         Ok(Self { source, space, kind, heap, name_tree, order_tree })

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::entry::{Entries, patched, seal};
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::chunk_locator::extensible_array::{Level, level};
 use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Encoder, Source, checksum};
@@ -49,7 +49,7 @@ impl<'a> ExtensibleArray<'a> {
         let header =
             Header { entries, bits, index_entries, min_block_entries, min_pointers, page_bits, blocks: [0; 4], entries_set: 0, realized: 0, index: None };
         let bytes = header.encode(source)?;
-        let address = space.allocate(bytes.len() as u64)?;
+        let address = space.allocate(PageKind::Metadata, bytes.len() as u64)?;
         space.write(address, &bytes)?;
         Self::open(source, space, address)
     }
@@ -198,7 +198,7 @@ impl<'a> ExtensibleArray<'a> {
         seal(&mut bytes)?;
         let pages = if is_paged { level.block_entries / self.page_entries() * (self.page_entries() * self.header.entries.bytes + 4) } else { 0 };
         let length = bytes.len() as u64 + pages;
-        let address = self.space.allocate(length)?;
+        let address = self.space.allocate(PageKind::Metadata, length)?;
         self.space.write(address, &bytes)?;
         self.header.blocks[2] += 1;
         self.header.blocks[3] += length;
@@ -217,7 +217,7 @@ impl<'a> ExtensibleArray<'a> {
     fn put(&self, mut bytes: Vec<u8>) -> Result<u64> {
         bytes.extend([0; 4]);
         seal(&mut bytes)?;
-        let address = self.space.allocate(bytes.len() as u64)?;
+        let address = self.space.allocate(PageKind::Metadata, bytes.len() as u64)?;
         self.space.write(address, &bytes)?;
         Ok(address)
     }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use hyperslab_array::{Error, Result};
+use hyperslab_array::{Datatype, Error, Result};
 use hyperslab_storage::Storage;
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use super::superblock::SuperblockImage;
 use super::symbol_table::GroupForm;
-use crate::hdf5::Source;
+use crate::hdf5::heap::HeapWriter;
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::superblock::Superblock;
+use crate::hdf5::writer::{narrow_refusal, with_addresses};
+use crate::hdf5::{Source, Widths};
 use crate::{Limits, ObjectId};
 
 /// Half of the children of a full node in a B-tree of chunks, unless the superblock says otherwise.
@@ -55,12 +57,8 @@ impl<'a> FileEdit<'a> {
                 match (message.kind, message.body.as_ref()) {
                     (kind::DRIVER_INFO, _) => return refused("a file of several members (driver family, multi or split)"),
                     (kind::METADATA_CACHE_IMAGE, _) => return refused("a file with an image of the metadata cache"),
-                    (kind::FILE_SPACE_INFO, [1, strategy, persists, ..]) => match (strategy, persists) {
-                        (_, 1..) => return refused("a file that keeps its free space"),
-                        (1, _) => return refused("a file of pages"),
-                        _ => {}
-                    },
-                    (kind::FILE_SPACE_INFO, _) => return refused("a file with an old file space message"),
+                    // `FileSpace` has the rules of version 1. The older one has none for what is appended.
+                    (kind::FILE_SPACE_INFO, [version, ..]) if *version > 1 => return refused("a file with a newer file space message"),
                     (BTREE_K, [0, chunk_low, chunk_high, tree_low, tree_high, leaf_low, leaf_high, ..]) => {
                         half = u16::from_le_bytes([*chunk_low, *chunk_high]);
                         tree = u16::from_le_bytes([*tree_low, *tree_high]);
@@ -78,12 +76,32 @@ impl<'a> FileEdit<'a> {
         Ok(Self { source: superblock.source, space, max_chunk_children: 2 * usize::from(half), group_form, root, root_cache })
     }
 
-    /// Room for values at the end of the file; returns its address.
+    /// Room for values; returns its address.
     ///
     /// # Errors
     /// As [`Space::allocate`].
     pub fn allocate(&self, bytes: u64) -> Result<u64> {
-        self.space.allocate(bytes)
+        self.space.allocate(PageKind::Raw, bytes)
+    }
+
+    /// Stores what `fill` puts into a global heap. It is called twice, because references hold absolute addresses: the length is found first, then
+    /// the place. Returns the address of the heap, 0 if nothing was put there, and the heap.
+    ///
+    /// # Errors
+    /// Those of `fill`; as [`Space::allocate`] and [`Space::write`].
+    pub fn put_heap(&self, mut fill: impl FnMut(&mut HeapWriter) -> Result<()>) -> Result<(u64, HeapWriter)> {
+        let page_bytes = self.space.page_bytes();
+        let mut sized = HeapWriter::in_pages(0, page_bytes);
+        fill(&mut sized)?;
+        let length = sized.finish().len() as u64;
+        let address = if length == 0 { 0 } else { self.space.allocate(PageKind::Raw, length)? };
+        // What a page holds lies within one, at any place of it; anything else begins at a page, as it did when it was measured.
+        let mut heap = HeapWriter::in_pages(address, page_bytes.filter(|page_bytes| length >= *page_bytes));
+        fill(&mut heap)?;
+        if length > 0 {
+            self.space.write(address, &heap.clone().finish())?;
+        }
+        Ok((address, heap))
     }
 
     /// Whether values that the file places somewhere lie in it.
@@ -94,17 +112,30 @@ impl<'a> FileEdit<'a> {
         self.space.holds(address, bytes)
     }
 
-    /// Whether addresses and lengths have 8 bytes each, as in values of variable length that are in memory.
-    pub fn has_wide_addresses(&self) -> bool {
-        self.source.offset_size == 8 && self.source.length_size == 8
+    /// Bytes of an address and of a length.
+    pub(super) fn widths(&self) -> Widths {
+        widths(&self.source)
     }
 
-    /// `Unsupported` for a file in which new structures cannot be made.
-    pub(super) fn check_wide(&self, what: &str) -> Result<()> {
-        match self.has_wide_addresses() {
-            true => Ok(()),
-            false => Err(Error::unsupported(format!("{what} in a file whose addresses or lengths have fewer than 8 bytes cannot be made yet"))),
+    /// Bytes of an address.
+    pub fn address_bytes(&self) -> u8 {
+        self.source.offset_size
+    }
+
+    /// A datatype as the file stores it: what holds addresses is as long as they are.
+    ///
+    /// # Errors
+    /// `Unsupported` for one that files with such addresses cannot have.
+    pub fn stored_datatype(&self, datatype: &Datatype) -> Result<Datatype> {
+        match narrow_refusal(datatype).filter(|_| self.has_narrow_addresses()) {
+            Some(refusal) => Err(refusal),
+            None => Ok(with_addresses(datatype, self.source.offset_size)),
         }
+    }
+
+    /// Whether addresses have fewer bytes than in memory.
+    pub(super) fn has_narrow_addresses(&self) -> bool {
+        self.source.offset_size < 8
     }
 
     /// Removes the symbol table of the root group from the superblock, if `group` is the root group.
@@ -133,4 +164,9 @@ impl<'a> FileEdit<'a> {
     pub(super) fn source(&self) -> Source {
         self.source.with_own_budget()
     }
+}
+
+/// Bytes of an address and of a length in a file.
+pub(super) fn widths(source: &Source) -> Widths {
+    Widths { address: source.offset_size, length: source.length_size }
 }

@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use super::entry::{Entries, patched, seal};
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::writer::StoredChunk;
 use crate::hdf5::{Encoder, Source, checksum};
 
@@ -30,7 +30,7 @@ impl<'a> FixedArray<'a> {
         encoder.uint(new.count, source.length_size.into());
         encoder.uint(u64::MAX, source.offset_size.into());
         let bytes = encoder.finish_with_checksum();
-        let header = space.allocate(bytes.len() as u64)?;
+        let header = space.allocate(PageKind::Metadata, bytes.len() as u64)?;
         space.write(header, &bytes)?;
         Ok(Self { source, space, header })
     }
@@ -101,7 +101,7 @@ impl<'a> FixedArray<'a> {
             }
             None => 0,
         };
-        let block = self.space.allocate(sizes.head.checked_add(pages_bytes).ok_or_else(beyond)?)?;
+        let block = self.space.allocate(PageKind::Metadata, sizes.head.checked_add(pages_bytes).ok_or_else(beyond)?)?;
         let mut encoder = Encoder::signed(b"FADB");
         encoder.bytes(&[0, u8::from(entries.is_filtered)]);
         encoder.uint(self.header, source.offset_size.into());

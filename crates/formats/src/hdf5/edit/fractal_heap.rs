@@ -5,7 +5,8 @@ use hyperslab_array::{Error, Result};
 
 use super::btree_v2::{RecordTree, TreeForm};
 use super::entry::seal;
-use super::space::Space;
+use super::file::widths;
+use super::space::{PageKind, Space};
 use crate::hdf5::heap::{FractalHeap, encode_empty};
 use crate::hdf5::{Cursor, Encoder, Source};
 
@@ -58,9 +59,9 @@ impl<'a> HeapEdit<'a> {
     }
 
     /// Creates an empty heap whose IDs have `id_bytes`; returns its address.
-    pub fn create(space: &dyn Space, id_bytes: u16) -> Result<u64> {
-        let header = encode_empty(id_bytes);
-        let address = space.allocate(header.len() as u64)?;
+    pub fn create(source: &Source, space: &dyn Space, id_bytes: u16) -> Result<u64> {
+        let header = encode_empty(id_bytes, widths(source))?;
+        let address = space.allocate(PageKind::Metadata, header.len() as u64)?;
         space.write(address, &header)?;
         Ok(address)
     }
@@ -70,7 +71,7 @@ impl<'a> HeapEdit<'a> {
         let (o, l) = (usize::from(self.source.offset_size), usize::from(self.source.length_size));
         let number = self.uint(14, l)?.checked_add(1).filter(|number| self.id_bytes > 8 || number >> (8 * (self.id_bytes - 1)) == 0);
         let number = number.ok_or_else(|| Error::unsupported("a heap that has used all of its numbers"))?;
-        let address = self.space.allocate(object.len() as u64)?;
+        let address = self.space.allocate(PageKind::Raw, object.len() as u64)?;
         self.space.write(address, object)?;
         let mut record = Encoder::default();
         record.uint(address, o);
@@ -119,7 +120,7 @@ impl<'a> HeapEdit<'a> {
                 let mut tree = self.tree()?.ok_or_else(bad)?;
                 let record = tree.remove(&mut |other| Ok(Huge::parse(source, other)?.number.cmp(&number)))?.ok_or_else(bad)?;
                 let huge = Huge::parse(source, &record)?;
-                self.space.free(huge.address, huge.length)?;
+                self.space.free(PageKind::Raw, huge.address, huge.length)?;
                 self.subtract(Count::HugeBytes, huge.length)?;
                 self.subtract(Count::HugeObjects, 1)?;
                 self.drop_empty_tree(tree)

@@ -108,12 +108,11 @@ fn dense<'a>(file: &'a FileEdit<'_>, source: &'a Source, info: &[u8]) -> Result<
 
 /// Makes a group of the old kind one of the new kind.
 fn make_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, header: &ObjectHeader<'_>, table: &SymbolTableEdit<'_>) -> Result<()> {
-    file.check_wide("a new kind of link")?;
     let links = group::links(source, header)?.links;
     let mut edited = EditedHeader::read(source, group.0)?;
     let message = edited.own(kind::SYMBOL_TABLE, "a symbol table")?.ok_or_else(|| Error::internal("a group without the table that it has"))?;
     edited.delete(message)?;
-    edited.add(file.space, kind::LINK_INFO, 0, &link_info::encode(None, None))?;
+    edited.add(file.space, kind::LINK_INFO, 0, &link_info::encode_in(None, None, file.widths()))?;
     edited.add(file.space, kind::GROUP_INFO, 0, &group_info::encode())?;
     edited.store(file.space)?;
     table.free()?;
@@ -123,7 +122,6 @@ fn make_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, header: &Obje
 
 /// Adds a link to a group of the new kind.
 fn insert_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, name: &str, target: &RawTarget) -> Result<()> {
-    file.check_wide("a link in a group of the new kind")?;
     let mut header = EditedHeader::read(source, group.0)?;
     let info = header.own(kind::LINK_INFO, "link info")?.ok_or_else(|| Error::unsupported("a group without link info cannot be edited yet"))?;
     let body = header.body(info)?.to_vec();
@@ -137,7 +135,7 @@ fn insert_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, name: &str,
         header.patch(info, NEXT_ORDER_PLACE, &next.to_le_bytes())?;
         Some(order)
     };
-    let message = link::encode(name, target, order)?;
+    let message = link::encode_in(name, target, order, file.widths())?;
     let compact = header.all(kind::LINK);
     let storage = match dense(file, source, &body)? {
         Some(storage) => storage,

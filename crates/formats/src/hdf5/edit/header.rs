@@ -3,7 +3,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::object_header::{kind, version2_prefix_bytes};
 use crate::hdf5::{Cursor, Source, checksum};
 
@@ -310,7 +310,7 @@ impl<'a> EditedHeader<'a> {
         let moved_bytes = messages.iter().fold(0, |sum, (slot, _)| sum + prefix + slot.length);
         let used = moved_bytes + prefix + needed;
         let content = if used + prefix <= MIN_CONTINUATION_BYTES { MIN_CONTINUATION_BYTES } else { used };
-        let address = space.allocate((head + content + trailer) as u64)?;
+        let address = space.allocate(PageKind::Metadata, (head + content + trailer) as u64)?;
         let mut bytes = if head == 0 { Vec::new() } else { b"OCHK".to_vec() };
         bytes.resize(head + content + trailer, 0);
         let block = self.blocks.len();

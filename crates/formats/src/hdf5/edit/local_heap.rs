@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Error, Result};
 
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::{Encoder, Source};
 
 /// Alignment of texts and free blocks, in bytes.
@@ -132,8 +132,8 @@ impl<'a> LocalHeapEdit<'a> {
     /// Writes the heap.
     pub fn store(mut self) -> Result<()> {
         if let Some((segment, length)) = self.left {
-            self.space.free(segment, length)?;
-            self.segment = self.space.allocate(self.data.len() as u64)?;
+            self.space.free(PageKind::Metadata, segment, length)?;
+            self.segment = self.space.allocate(PageKind::Metadata, self.data.len() as u64)?;
         }
         let l = usize::from(self.source.length_size);
         let starts: Vec<usize> = self.free.iter().map(|(start, _)| *start).collect();
@@ -156,8 +156,8 @@ impl<'a> LocalHeapEdit<'a> {
 
     /// Frees the heap.
     pub fn free(self) -> Result<()> {
-        self.space.free(self.segment, self.data.len() as u64)?;
-        self.space.free(self.header, header_bytes(self.source))
+        self.space.free(PageKind::Metadata, self.segment, self.data.len() as u64)?;
+        self.space.free(PageKind::Metadata, self.header, header_bytes(self.source))
     }
 }
 

@@ -4,7 +4,7 @@ use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::file::FileEdit;
 use super::header::EditedHeader;
-use crate::hdf5::heap::HeapWriter;
+use super::space::PageKind;
 use crate::hdf5::layout::Locator;
 use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
@@ -29,9 +29,10 @@ const COMMITTED: [u8; 2] = [2, 2];
 /// Creates a group without links, to which nothing leads yet. It may record the order in which its links, and its attributes, are created.
 ///
 /// # Errors
-/// `Unsupported` for a file with narrow addresses; `Io`.
+/// `Unsupported` for a file that cannot become that large; `Io`.
 pub fn create_group(file: &FileEdit<'_>, tracks_links: bool, tracks_attributes: bool) -> Result<ObjectId> {
-    let messages = vec![(kind::LINK_INFO, 0, link_info::encode(tracks_links.then_some(0), None)), (kind::GROUP_INFO, 0, group_info::encode())];
+    let messages =
+        vec![(kind::LINK_INFO, 0, link_info::encode_in(tracks_links.then_some(0), None, file.widths())), (kind::GROUP_INFO, 0, group_info::encode())];
     put(file, messages, GROUP_ROOM, tracks_attributes)
 }
 
@@ -49,7 +50,7 @@ pub fn tracks_links(file: &FileEdit<'_>, object: ObjectId) -> Result<bool> {
 /// # Errors
 /// As [`create_group`]; `Unsupported` for a datatype that HDF5 cannot store.
 pub fn create_datatype(file: &FileEdit<'_>, datatype: &Datatype) -> Result<ObjectId> {
-    put(file, vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(datatype)?)], OBJECT_ROOM, false)
+    put(file, vec![(kind::DATATYPE, CONSTANT | NOT_TO_SHARE, datatype::encode(&file.stored_datatype(datatype)?)?)], OBJECT_ROOM, false)
 }
 
 /// Creates a dataset without values, to which nothing leads yet. Its datatype may be a committed one, which counts it.
@@ -57,9 +58,13 @@ pub fn create_datatype(file: &FileEdit<'_>, datatype: &Datatype) -> Result<Objec
 /// # Errors
 /// As [`create_group`]; `InvalidInput` or `Unsupported` for what HDF5 cannot store.
 pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Option<ObjectId>, tracked: bool) -> Result<ObjectId> {
-    let element_size = dataset.datatype.size();
+    let (stored, widths) = (file.stored_datatype(&dataset.datatype)?, file.widths());
+    let element_size = stored.size();
     if dataset.fill_value.as_ref().is_some_and(|value| value.len() as u64 != element_size) {
         return Err(Error::invalid_input(format!("a fill value that is not an element of {element_size} bytes")));
+    }
+    if dataset.fill_value.is_some() && stored.has_references() && file.has_narrow_addresses() {
+        return Err(Error::unsupported("fill values that are references in a file whose addresses have fewer than 8 bytes"));
     }
     let can_grow = match &dataset.dataspace {
         Dataspace::Simple { shape, max_shape } => shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent)),
@@ -79,36 +84,31 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
             (LayoutMessage::Chunked { chunk_shape, element_size, unfiltered_partial_edges: false, locator: Locator::None }, Allocation::Incremental)
         }
         NewStorage::Virtual(mappings) => {
-            file.check_wide("a virtual dataset")?;
-            let block = virtual_dataset::encode(mappings)?;
-            let mut sized = HeapWriter::new(0);
-            sized.insert(&block);
-            let address = file.space.allocate(sized.finish().len() as u64)?;
-            let mut heap = HeapWriter::new(address);
-            let place = heap.insert(&block);
-            file.space.write(address, &heap.finish())?;
-            (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
+            let block = virtual_dataset::encode(mappings, widths)?;
+            let mut place = None;
+            file.put_heap(|heap| {
+                place = Some(heap.insert(&block));
+                Ok(())
+            })?;
+            (LayoutMessage::Virtual(place), Allocation::Incremental)
         }
     };
     let datatype = match committed {
-        None => (kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?),
+        None => (kind::DATATYPE, CONSTANT, datatype::encode(&stored)?),
         Some(committed) => {
             count_link(file, committed)?;
             let mut body = COMMITTED.to_vec();
-            body.extend(committed.0.to_le_bytes());
+            body.extend(committed.0.to_le_bytes().get(..widths.address.into()).unwrap_or_default());
             (kind::DATATYPE, CONSTANT | SHARED, body)
         }
     };
-    let time = fill_value::stored_time(&dataset.datatype, dataset.fill_value.is_some(), dataset.fill_time);
-    let extent = match &message {
-        LayoutMessage::Chunked { .. } => dataspace::encode_resizable(&dataset.dataspace)?,
-        _ => dataspace::encode(&dataset.dataspace)?,
-    };
+    let time = fill_value::stored_time(&stored, dataset.fill_value.is_some(), dataset.fill_time);
+    let extent = dataspace::encode_in(&dataset.dataspace, matches!(message, LayoutMessage::Chunked { .. }), widths)?;
     let mut messages = vec![
         (kind::DATASPACE, 0, extent),
         datatype,
         (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), time, allocation)?),
-        (kind::LAYOUT, 0, layout::encode(&message)?),
+        (kind::LAYOUT, 0, layout::encode_in(&message, widths)?),
     ];
     if !dataset.filters.filters.is_empty() {
         messages.push((kind::FILTER_PIPELINE, CONSTANT, filter_pipeline::encode(&dataset.filters)?));
@@ -162,10 +162,9 @@ pub(super) fn leads_to(target: &LinkTarget) -> Option<ObjectId> {
 
 /// Writes an object header with free room.
 fn put(file: &FileEdit<'_>, mut messages: Vec<(u16, u8, Vec<u8>)>, room: usize, tracked: bool) -> Result<ObjectId> {
-    file.check_wide("a new object")?;
     messages.push((kind::NIL, 0, vec![0; room]));
     let header = object_header::encode(&messages, tracked)?;
-    let address = file.space.allocate(header.len() as u64)?;
+    let address = file.space.allocate(PageKind::Metadata, header.len() as u64)?;
     file.space.write(address, &header)?;
     Ok(ObjectId(address))
 }

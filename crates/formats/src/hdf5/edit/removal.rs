@@ -9,6 +9,7 @@ use super::btree_v2::RecordTree;
 use super::file::FileEdit;
 use super::header::EditedHeader;
 use super::object::{committed_datatype, leads_to};
+use super::space::PageKind;
 use crate::hdf5::layout::{Layout, Locator};
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::hdf5::{Source, chunk_locator, dataset, group};
@@ -47,7 +48,7 @@ pub fn release_link(file: &FileEdit<'_>, object: ObjectId) -> Result<Vec<ObjectI
             pending.extend(committed_datatype(file, object)?);
             free_values(file, &source, &parsed)?;
         }
-        header.places().try_for_each(|(address, length)| file.space.free(address, length))?;
+        header.places().try_for_each(|(address, length)| file.space.free(PageKind::Metadata, address, length))?;
         removed.push(object);
     }
     Ok(removed)
@@ -57,11 +58,11 @@ pub fn release_link(file: &FileEdit<'_>, object: ObjectId) -> Result<Vec<ObjectI
 fn free_values(file: &FileEdit<'_>, source: &Source, header: &ObjectHeader<'_>) -> Result<()> {
     let (dataset, stored) = dataset::parse(source, header)?;
     match &stored.layout {
-        Layout::Contiguous { address: Some(address), size } => file.space.free(*address, *size),
+        Layout::Contiguous { address: Some(address), size } => file.space.free(PageKind::Raw, *address, *size),
         Layout::Chunked(layout) => {
             let base = source.base_address;
             chunk_locator::each_stored(source, layout, &mut |offset, length| {
-                file.space.free(offset.checked_sub(base).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?, length)
+                file.space.free(PageKind::Raw, offset.checked_sub(base).ok_or_else(|| Error::internal("a chunk in front of the superblock"))?, length)
             })?;
             match layout.locator {
                 Locator::BtreeV1 { address } => {

@@ -2,13 +2,15 @@
 
 use hyperslab_array::Result;
 
+pub use crate::hdf5::writer::PageKind;
+
 /// The bytes of a file that is edited. Addresses count from the superblock.
 pub trait Space {
-    /// Room for `bytes` at the end of the file; returns its address.
+    /// Room for `bytes` at the end of the file or in a free range; returns its address. In a file of pages, it is in pages of this kind.
     ///
     /// # Errors
     /// `Unsupported` if the file cannot become that large.
-    fn allocate(&self, bytes: u64) -> Result<u64>;
+    fn allocate(&self, kind: PageKind, bytes: u64) -> Result<u64>;
     /// Changes bytes, which are read back from then on.
     ///
     /// # Errors
@@ -20,9 +22,11 @@ pub trait Space {
     /// # Errors
     /// `Internal` after a panic during a change.
     fn holds(&self, address: u64, bytes: u64) -> Result<bool>;
-    /// Frees bytes that nothing refers to.
+    /// Frees bytes that nothing refers to, which were allocated for this kind.
     ///
     /// # Errors
     /// `Internal` after a panic during a change.
-    fn free(&self, address: u64, bytes: u64) -> Result<()>;
+    fn free(&self, kind: PageKind, address: u64, bytes: u64) -> Result<()>;
+    /// Bytes of a page in a file of pages.
+    fn page_bytes(&self) -> Option<u64>;
 }

@@ -106,6 +106,17 @@ impl SuperblockImage {
         self.fields.has_checksum && self.flags() & !APPLYING != 0
     }
 
+    /// Whether it is of a version that has extensions.
+    pub(super) fn may_be_extended(&self) -> bool {
+        self.fields.has_checksum
+    }
+
+    /// The largest end that the file can have: its addresses hold all places in front of it, and none of them is the undefined address.
+    pub fn max_end(&self) -> u64 {
+        let undefined = u64::MAX >> (64 - 8 * self.fields.width.min(8));
+        (undefined - 1).saturating_sub(self.address(0).unwrap_or_default()).saturating_add(self.place)
+    }
+
     /// Half of the children of a full node in a B-tree of chunks, which version 1 says.
     pub(super) fn chunk_tree_k(&self) -> Option<u16> {
         match (self.bytes.get(8), self.bytes.get(24..26)) {

@@ -7,7 +7,7 @@ use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Error, Result};
 
 use super::local_heap::LocalHeapEdit;
-use super::space::Space;
+use super::space::{PageKind, Space};
 use crate::hdf5::message::link::RawTarget;
 use crate::hdf5::{Encoder, Source};
 
@@ -123,9 +123,9 @@ impl SymbolTableEdit<'_> {
     fn free_below(&self, address: u64, levels: u8) -> Result<()> {
         let (node, levels) = (self.read(address)?, next_level(levels)?);
         for child in &node.children {
-            if node.level == 0 { self.space.free(*child, self.leaf_bytes())? } else { self.free_below(*child, levels)? }
+            if node.level == 0 { self.space.free(PageKind::Metadata, *child, self.leaf_bytes())? } else { self.free_below(*child, levels)? }
         }
-        self.space.free(address, self.node_bytes())
+        self.space.free(PageKind::Metadata, address, self.node_bytes())
     }
 
     fn insert_below(&self, address: u64, heap: &LocalHeapEdit<'_>, entry: (u64, Vec<u8>), levels: u8) -> Result<Below> {
@@ -135,7 +135,7 @@ impl SymbolTableEdit<'_> {
             if node.level > 0 {
                 return Err(Error::corrupt("an inner node of a group's B-tree without children"));
             }
-            let leaf = Leaf { address: self.space.allocate(self.leaf_bytes())?, entries: vec![entry] };
+            let leaf = Leaf { address: self.space.allocate(PageKind::Metadata, self.leaf_bytes())?, entries: vec![entry] };
             self.write_leaf(&leaf)?;
             let end = leaf.entries.first().map(|(offset, _)| *offset);
             (node.children, node.keys) = (vec![leaf.address], [Some(0), end].into_iter().flatten().collect());
@@ -164,7 +164,14 @@ impl SymbolTableEdit<'_> {
             let children = node.children.split_off(kept);
             let keys = node.keys.get(kept..).unwrap_or_default().to_vec();
             node.keys.truncate(kept + 1);
-            let right = Node { address: self.space.allocate(self.node_bytes())?, level: node.level, left: Some(address), right: node.right, keys, children };
+            let right = Node {
+                address: self.space.allocate(PageKind::Metadata, self.node_bytes())?,
+                level: node.level,
+                left: Some(address),
+                right: node.right,
+                keys,
+                children,
+            };
             if let Some(neighbor) = node.right {
                 self.write(&Node { left: Some(right.address), ..self.read(neighbor)? })?;
             }
@@ -183,7 +190,7 @@ impl SymbolTableEdit<'_> {
         let mut split = None;
         if leaf.entries.len() > self.form.max_links {
             let entries = leaf.entries.split_off(leaf.entries.len().div_ceil(2));
-            let right = Leaf { address: self.space.allocate(self.leaf_bytes())?, entries };
+            let right = Leaf { address: self.space.allocate(PageKind::Metadata, self.leaf_bytes())?, entries };
             self.write_leaf(&right)?;
             let between = leaf.entries.last().map(|(offset, _)| *offset).ok_or_else(missing)?;
             split = Some((right.address, between));
@@ -196,7 +203,7 @@ impl SymbolTableEdit<'_> {
     fn split_root(&self, right: u64, between: u64) -> Result<()> {
         let root = self.read(self.tree)?;
         let right = self.read(right)?;
-        let left = Node { address: self.space.allocate(self.node_bytes())?, ..root };
+        let left = Node { address: self.space.allocate(PageKind::Metadata, self.node_bytes())?, ..root };
         let right = Node { left: Some(left.address), ..right };
         let level = left.level.checked_add(1).filter(|level| *level < MAX_LEVELS).ok_or_else(|| Error::unsupported("a group's B-tree of 32 levels"))?;
         let keys = vec![left.key(0)?, between, right.keys.last().copied().ok_or_else(missing)?];
@@ -238,7 +245,7 @@ impl SymbolTableEdit<'_> {
         }
         self.close_gap(&node)?;
         if address != self.tree {
-            self.space.free(address, self.node_bytes())?;
+            self.space.free(PageKind::Metadata, address, self.node_bytes())?;
         }
         Ok(Some(Below { is_gone: true, ..Below::default() }))
     }
@@ -264,7 +271,7 @@ impl SymbolTableEdit<'_> {
             gone.push(cursor.u32()?.into());
         }
         match leaf.entries.last() {
-            None => self.space.free(child, self.leaf_bytes())?,
+            None => self.space.free(PageKind::Metadata, child, self.leaf_bytes())?,
             Some((last, _)) => {
                 if let Some(end) = end
                     && above.key(end)? == offset

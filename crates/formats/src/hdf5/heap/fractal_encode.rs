@@ -3,7 +3,7 @@
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::writer::Space;
-use crate::hdf5::{Encoder, btree};
+use crate::hdf5::{Encoder, Widths, btree};
 
 /// Blocks in a row of the doubling table, and its first rows, as the library begins it.
 const WIDTH: u16 = 4;
@@ -39,42 +39,45 @@ struct Huge {
     objects: u64,
 }
 
-fn header(id_bytes: u16, managed: &Managed, huge: &Huge) -> Vec<u8> {
-    let mut header = Encoder::signed(b"FRHP");
-    header.u8(0);
+fn header(id_bytes: u16, managed: &Managed, huge: &Huge, widths: Widths) -> Result<Vec<u8>> {
+    let mut header = Encoder::of(widths);
+    header.bytes(b"FRHP\0");
     header.u16(id_bytes);
     // No filters.
     header.u16(0);
     header.u8(CHECKSUMS);
     header.u32(MAX_MANAGED_BYTES);
     // The number of the last huge object.
-    header.u64(huge.objects);
+    header.length(huge.objects)?;
     header.address(huge.tree);
     // No manager of free space: the library makes one when it needs it.
-    header.u64(0);
+    header.length(0)?;
     header.address(None);
     let block = if managed.root.is_some() { managed.start_block } else { 0 };
     // Managed space, what of it is allocated, where the next block begins; objects; bytes and number of huge objects, of
     // tiny ones.
     for value in [block, block, block, managed.objects, huge.bytes, huge.objects, 0, 0] {
-        header.u64(value);
+        header.length(value)?;
     }
     header.u16(WIDTH);
-    header.u64(managed.start_block);
-    header.u64(managed.max_direct);
+    header.length(managed.start_block)?;
+    header.length(managed.max_direct)?;
     header.u16(managed.heap_bits);
     header.u16(START_ROWS);
     header.address(managed.root);
     // The root is a direct block.
     header.u16(0);
-    header.finish_with_checksum()
+    Ok(header.finish_with_checksum())
 }
 
 /// The header of a heap without objects, as the library begins it.
-pub(crate) fn encode_empty(id_bytes: u16) -> Vec<u8> {
+///
+/// # Errors
+/// `Unsupported` for lengths of 2 bytes, which cannot hold that of the largest block.
+pub(crate) fn encode_empty(id_bytes: u16, widths: Widths) -> Result<Vec<u8>> {
     const START_BLOCK: u64 = 512;
     let heap_bits = 8 * id_bytes.saturating_sub(3);
-    header(id_bytes, &Managed { start_block: START_BLOCK, max_direct: MAX_DIRECT_BYTES, heap_bits, root: None, objects: 0 }, &Huge::default())
+    header(id_bytes, &Managed { start_block: START_BLOCK, max_direct: MAX_DIRECT_BYTES, heap_bits, root: None, objects: 0 }, &Huge::default(), widths)
 }
 
 /// Puts a heap into `space` whose objects all lie in one block.
@@ -91,7 +94,7 @@ pub(crate) fn encode_managed<'a>(space: &mut Space, id_bytes: u16, objects: impl
     let total = objects.clone().fold(PREFIX, |total, object| total + object.len() as u64);
     let start_block = total.max(START_BLOCK).checked_next_power_of_two().filter(|bytes| *bytes <= MAX_BLOCK);
     let start_block = start_block.ok_or_else(|| Error::unsupported("a group with more than 2 GiB of links"))?;
-    let heap = space.reserve(header(id_bytes, &Managed::default(), &Huge::default()).len());
+    let heap = space.reserve(header(id_bytes, &Managed::default(), &Huge::default(), Widths::WIDE)?.len());
     let mut block = Encoder::signed(b"FHDB");
     block.u8(0);
     block.u64(heap);
@@ -121,7 +124,7 @@ pub(crate) fn encode_managed<'a>(space: &mut Space, id_bytes: u16, objects: impl
     let root = Some(space.put(&block));
     let max_direct = start_block.max(MAX_DIRECT_BYTES);
     let managed = Managed { start_block, max_direct, heap_bits: HEAP_BITS, root, objects: ids.len() as u64 };
-    space.fill(heap, &header(id_bytes, &managed, &Huge::default()))?;
+    space.fill(heap, &header(id_bytes, &managed, &Huge::default(), Widths::WIDE)?)?;
     Ok(HeapIds { heap, ids })
 }
 
@@ -148,5 +151,5 @@ pub(crate) fn encode_huge<'a>(space: &mut Space, id_bytes: u16, objects: impl It
     let heap_bits = 8 * id_bytes.saturating_sub(3);
     let managed = Managed { start_block: 1024, max_direct: MAX_DIRECT_BYTES, heap_bits, root: None, objects: 0 };
     let huge = Huge { tree, bytes, objects: ids.len() as u64 };
-    Ok(HeapIds { heap: space.put(&header(id_bytes, &managed, &huge)), ids })
+    Ok(HeapIds { heap: space.put(&header(id_bytes, &managed, &huge, Widths::WIDE)?), ids })
 }

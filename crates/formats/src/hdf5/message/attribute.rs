@@ -5,7 +5,7 @@ use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::{dataspace, datatype};
 use crate::hdf5::object_header::{kind, shared_body, shared_datatype};
-use crate::hdf5::{Cursor, Encoder, Source};
+use crate::hdf5::{Cursor, Encoder, Source, Widths};
 
 /// An attribute with the stored bytes of its value.
 pub(crate) struct RawAttribute {
@@ -87,12 +87,17 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
 
 /// Version 3 of the message, with the bytes of the value as they lie in the file.
 pub(crate) fn encode(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<Vec<u8>> {
+    encode_in(name, datatype, dataspace, value, Widths::WIDE)
+}
+
+/// The same for a file with these widths.
+pub(crate) fn encode_in(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8], widths: Widths) -> Result<Vec<u8>> {
     if name.is_empty() || name.contains('\0') {
         return Err(Error::invalid_input(format!("{name:?} is not a name for an attribute")));
     }
     let length = |bytes: usize| u16::try_from(bytes).map_err(|_| Error::unsupported(format!("attribute {name:?} with a part of 64 KiB or more")));
     let datatype = datatype::encode(datatype)?;
-    let dataspace = dataspace::encode(dataspace)?;
+    let dataspace = dataspace::encode_in(dataspace, false, widths)?;
     let mut encoder = Encoder::default();
     encoder.bytes(&[3, 0]);
     encoder.u16(length(bytes_of(name).len() + 1)?);

@@ -2,7 +2,7 @@
 
 use hyperslab_array::{Dataspace, Error, MAX_NDIM, Result};
 
-use crate::hdf5::{Cursor, Encoder};
+use crate::hdf5::{Cursor, Encoder, Widths};
 
 pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
     let version = cursor.u8()?;
@@ -41,16 +41,17 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<Dataspace> {
 
 /// Version 2 of the message. The maximum shape is in it if it differs from the shape.
 pub(crate) fn encode(dataspace: &Dataspace) -> Result<Vec<u8>> {
-    encode_with(dataspace, false)
+    encode_in(dataspace, false, Widths::WIDE)
 }
 
 /// As [`encode`], for a dataset in chunks: the maximum shape is always in it, because the shape may be made smaller and grow again.
 pub(crate) fn encode_resizable(dataspace: &Dataspace) -> Result<Vec<u8>> {
-    encode_with(dataspace, true)
+    encode_in(dataspace, true, Widths::WIDE)
 }
 
-fn encode_with(dataspace: &Dataspace, may_shrink: bool) -> Result<Vec<u8>> {
-    let mut encoder = Encoder::default();
+/// The message of a dataset that is in chunks if it `may_shrink`, in a file with these widths.
+pub(crate) fn encode_in(dataspace: &Dataspace, may_shrink: bool, widths: Widths) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::of(widths);
     let (class, shape, max_shape) = match dataspace {
         Dataspace::Scalar => (0, [].as_slice(), [].as_slice()),
         Dataspace::Simple { shape, max_shape } => (1, shape.as_slice(), max_shape.as_slice()),
@@ -60,9 +61,14 @@ fn encode_with(dataspace: &Dataspace, may_shrink: bool) -> Result<Vec<u8>> {
     let ndim = ndim.ok_or_else(|| Error::unsupported(format!("{} dimensions: HDF5 allows {MAX_NDIM}", shape.len())))?;
     let grows = may_shrink && !max_shape.is_empty() || shape.iter().zip(max_shape).any(|(extent, max_extent)| *max_extent != Some(*extent));
     encoder.bytes(&[2, ndim, u8::from(grows), class]);
-    shape.iter().for_each(|extent| encoder.u64(*extent));
+    shape.iter().try_for_each(|extent| encoder.length(*extent))?;
     if grows {
-        max_shape.iter().for_each(|max_extent| encoder.u64(max_extent.unwrap_or(u64::MAX)));
+        for max_extent in max_shape {
+            match max_extent {
+                Some(max_extent) => encoder.length(*max_extent)?,
+                None => encoder.no_limit(),
+            }
+        }
     }
     Ok(encoder.finish())
 }

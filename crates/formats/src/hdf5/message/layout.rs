@@ -7,7 +7,7 @@ use hyperslab_array::{Error, HeapReference, Result};
 use crate::hdf5::chunk_locator::{extensible_array, fixed_array};
 use crate::hdf5::encoder::width_of;
 use crate::hdf5::layout::Locator;
-use crate::hdf5::{Cursor, Encoder};
+use crate::hdf5::{Cursor, Encoder, Widths};
 
 /// What the message says, before the dataspace and datatype are known.
 #[derive(Debug)]
@@ -135,7 +135,12 @@ fn version4(cursor: &mut Cursor<'_>) -> Result<LayoutMessage> {
 
 /// The message, in version 3 if possible, which readers of HDF5 1.6 know; else in version 4.
 pub(crate) fn encode(layout: &LayoutMessage) -> Result<Vec<u8>> {
-    let mut encoder = Encoder::default();
+    encode_in(layout, Widths::WIDE)
+}
+
+/// The same for a file with these widths.
+pub(crate) fn encode_in(layout: &LayoutMessage, widths: Widths) -> Result<Vec<u8>> {
+    let mut encoder = Encoder::of(widths);
     match layout {
         LayoutMessage::Compact(value) => {
             encoder.bytes(&[3, 0]);
@@ -147,7 +152,7 @@ pub(crate) fn encode(layout: &LayoutMessage) -> Result<Vec<u8>> {
             let size = size.ok_or_else(|| Error::internal("contiguous data of no size"))?;
             encoder.bytes(&[3, 1]);
             encoder.address(*address);
-            encoder.u64(size);
+            encoder.length(size)?;
         }
         LayoutMessage::Virtual(place) => {
             encoder.bytes(&[4, 3]);
@@ -188,19 +193,19 @@ fn encode_chunked(encoder: &mut Encoder, extents: &[u64], locator: &Locator) -> 
         Locator::Single { address, filtered } => {
             encoder.u8(1);
             if let Some((size, mask)) = filtered {
-                encoder.u64(*size);
+                encoder.length(*size)?;
                 encoder.u32(*mask);
             }
-            encoder.u64(*address);
+            encoder.address(Some(*address));
         }
         Locator::FixedArray { address } => {
             encoder.bytes(&[3, fixed_array::PAGE_BITS]);
-            encoder.u64(*address);
+            encoder.address(Some(*address));
         }
         Locator::ExtensibleArray { address } => {
             encoder.u8(4);
             encoder.bytes(&extensible_array::CREATION);
-            encoder.u64(*address);
+            encoder.address(Some(*address));
         }
         other => return Err(Error::internal(format!("a chunk locator that is not written: {other:?}"))),
     }

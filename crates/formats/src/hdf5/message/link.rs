@@ -4,7 +4,7 @@ use hyperslab_array::name::{bytes_of, is_utf8};
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::encoder::width_of;
-use crate::hdf5::{Cursor, Encoder};
+use crate::hdf5::{Cursor, Encoder, Widths};
 use crate::{Link, LinkTarget, ObjectId};
 
 /// A link before addresses become objects.
@@ -87,6 +87,11 @@ const CREATION_ORDER_STORED: u8 = 1 << 2;
 
 /// Version 1 of the message.
 pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>) -> Result<Vec<u8>> {
+    encode_in(name, target, creation_order, Widths::WIDE)
+}
+
+/// The same for a file with these widths.
+pub(crate) fn encode_in(name: &str, target: &RawTarget, creation_order: Option<u64>, widths: Widths) -> Result<Vec<u8>> {
     const CLASS_STORED: u8 = 1 << 3;
     const CHARACTER_SET_STORED: u8 = 1 << 4;
     check_name(name)?;
@@ -103,7 +108,7 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
         2 => (1, 2),
         _ => return Err(Error::unsupported("a name of 64 KiB or more")),
     };
-    let mut encoder = Encoder::default();
+    let mut encoder = Encoder::of(widths);
     let stored = if class.is_some() { CLASS_STORED } else { 0 }
         | if is_utf8(name) { CHARACTER_SET_STORED } else { 0 }
         | if creation_order.is_some() { CREATION_ORDER_STORED } else { 0 };
@@ -122,7 +127,7 @@ pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>
         Ok::<_, Error>(())
     };
     match target {
-        RawTarget::Hard(address) => encoder.u64(*address),
+        RawTarget::Hard(address) => encoder.address(Some(*address)),
         RawTarget::Soft(path) => text(&mut encoder, &bytes_of(path))?,
         RawTarget::External { file, path } => text(&mut encoder, &bytes_of(&format!("\0{file}\0{path}\0")))?,
         RawTarget::UserDefined(_) => {}

@@ -3,7 +3,7 @@
 use hyperslab_array::Result;
 
 use crate::hdf5::writer::DenseStorage;
-use crate::hdf5::{Cursor, Encoder};
+use crate::hdf5::{Cursor, Encoder, Widths};
 
 /// Addresses of dense storage.
 pub(crate) struct LinkInfo {
@@ -37,7 +37,12 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<LinkInfo> {
 /// The message of a group whose links are in its header, or in dense storage. `tracked` is the number of links of a
 /// group that tracks the order of their creation: what the next one gets.
 pub(crate) fn encode(tracked: Option<u64>, dense: Option<DenseStorage>) -> Vec<u8> {
-    let mut encoder = Encoder::default();
+    encode_in(tracked, dense, Widths::WIDE)
+}
+
+/// The same for a file with these widths.
+pub(crate) fn encode_in(tracked: Option<u64>, dense: Option<DenseStorage>, widths: Widths) -> Vec<u8> {
+    let mut encoder = Encoder::of(widths);
     encoder.bytes(&[0, if tracked.is_some() { TRACKED | INDEXED } else { 0 }]);
     tracked.iter().for_each(|next| encoder.u64(*next));
     encoder.address(dense.as_ref().map(|dense| dense.heap));

@@ -16,7 +16,7 @@ use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::link::RawTarget;
 use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, file_space, fill_value, filter_pipeline, layout};
 use crate::hdf5::object_header::{self, kind};
-use crate::hdf5::{chunk_locator, group, superblock, virtual_dataset};
+use crate::hdf5::{Widths, chunk_locator, group, superblock, virtual_dataset};
 
 /// Bytes that the superblock takes at the beginning of the file.
 pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
@@ -320,7 +320,7 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: L
             (message, Allocation::Incremental)
         }
         NewStorage::Virtual(mappings) => {
-            let block = virtual_dataset::encode(mappings)?;
+            let block = virtual_dataset::encode(mappings, Widths::WIDE)?;
             let place = space.put_heap(|heap| Ok(heap.insert(&block)))?;
             (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
         }

@@ -5,6 +5,7 @@
 //! the address of every structure and returns the bytes of all metadata, packed, for one write after the
 //! values. [`encode_superblock`] comes last: without it, the file is not an HDF5 file.
 
+mod address_width;
 mod dense;
 mod description;
 mod fill_objects;
@@ -17,6 +18,7 @@ mod target_part;
 mod values;
 
 pub use super::heap::HeapWriter;
+pub(crate) use address_width::{narrow_refusal, with_addresses};
 pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject};
 pub use fill_objects::FillObjects;
@@ -26,7 +28,7 @@ pub use pages::{PageKind, Pages};
 pub use references::{EachReference, Pointed, Sequences, check_references, each_nested_reference, each_reference, number_references, replace_references};
 pub(crate) use space::Space;
 pub use target_part::TargetPart;
-pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values};
+pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values, values_in_file};
 
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 

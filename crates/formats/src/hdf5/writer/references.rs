@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Datatype, Elements, Error, HeapReference, Member, ReferenceKind, Result};
 
+use super::address_width::{WIDE, reference_bytes};
 use super::description::{NewTarget, TargetObject};
 use super::target_part::TargetPart;
 use crate::hdf5::heap::HeapWriter;
@@ -17,10 +19,6 @@ const REGION: u8 = 3;
 const ATTRIBUTE: u8 = 4;
 /// Flag: the object is in another file.
 const EXTERNAL: u8 = 1;
-/// Bytes of an object's address, as all files that are written have.
-const TOKEN_BYTES: u8 = 8;
-/// The heap address of sequences whose references were replaced. No heap object of a file is there.
-const REPLACED: u64 = u64::MAX - 1;
 
 /// What references may point at.
 #[derive(Debug, Clone, Copy)]
@@ -53,8 +51,8 @@ pub fn each_reference(datatype: &Datatype, bytes: &mut [u8], each: &mut EachRefe
 /// The same with those in sequences of variable length.
 ///
 /// # Errors
-/// As [`each_reference`]; errors of `sequences`; `Corrupt` for a sequence that is shorter than it says; `Unsupported` for elements of
-/// variable length of other than 16 bytes.
+/// As [`each_reference`]; errors of `sequences`; `Corrupt` for a sequence that is shorter than it says; `Unsupported` for a place that an element has
+/// no room for.
 pub fn each_nested_reference(datatype: &Datatype, bytes: &mut [u8], sequences: &mut Sequences<'_>, each: &mut EachReference<'_>) -> Result<()> {
     visit(datatype, bytes, Some(sequences), each)
 }
@@ -70,7 +68,7 @@ fn visit(datatype: &Datatype, bytes: &mut [u8], mut sequences: Option<&mut Seque
             Datatype::Array { base, .. } => visit(base, element, sequences.as_deref_mut(), each)?,
             Datatype::Compound { members, .. } => {
                 for member in members.iter() {
-                    visit(&member.datatype, part(element, member)?, sequences.as_deref_mut(), each)?;
+                    visit(&member.datatype, part_mut(element, member)?, sequences.as_deref_mut(), each)?;
                 }
             }
             Datatype::Sequence { base, .. } => {
@@ -96,29 +94,40 @@ fn visit(datatype: &Datatype, bytes: &mut [u8], mut sequences: Option<&mut Seque
 pub fn replace_references(elements: &mut Elements, each: &mut EachReference<'_>) -> Result<()> {
     let mut replaced: Vec<Arc<[u8]>> = Vec::new();
     let heap = &elements.heap;
+    // The heap address of sequences whose references were replaced. No heap object of a file is there.
+    let address = (u64::MAX >> (8 * WIDE.saturating_sub(sequence_width(&elements.datatype).unwrap_or(WIDE)))) - 1;
     let mut put = |_, items: Vec<u8>| {
         let index = u32::try_from(replaced.len()).map_err(|_| Error::unsupported("2³² sequences of references at a time"))?;
         replaced.push(items.into());
-        Ok(HeapReference { address: REPLACED, index })
+        Ok(HeapReference { address, index })
     };
     let mut sequences = Sequences { resolve: &|place| heap.object(place), put: &mut put };
     each_nested_reference(&elements.datatype, &mut elements.bytes, &mut sequences, each)?;
     for (index, items) in (0..).zip(replaced) {
-        elements.heap.insert(HeapReference { address: REPLACED, index }, items);
+        elements.heap.insert(HeapReference { address, index }, items);
     }
     Ok(())
+}
+
+/// Bytes of the addresses of sequences.
+fn sequence_width(datatype: &Datatype) -> Option<u64> {
+    match datatype {
+        Datatype::Sequence { size, .. } => size.checked_sub(WIDE).filter(|width| (1..=WIDE).contains(width)),
+        Datatype::Array { base, .. } => sequence_width(base),
+        Datatype::Compound { members, .. } => members.iter().find_map(|member| sequence_width(&member.datatype)),
+        _ => None,
+    }
 }
 
 /// Replaces the references in `elements` by the numbers of their targets, from 1 on, and returns these; null references are 0. `targets`
 /// returns the targets of some references of one kind and size.
 ///
 /// # Errors
-/// As [`check_references`] and [`each_nested_reference`]; errors of `targets`.
+/// As [`each_nested_reference`]; errors of `targets`; `Unsupported` for more targets than references can number.
 pub fn number_references<T: Clone + Eq + Hash>(
     elements: &mut Elements,
     mut targets: impl FnMut(ReferenceKind, usize, &[u8]) -> Result<Vec<Option<T>>>,
 ) -> Result<Vec<T>> {
-    check_references(&elements.datatype)?;
     let mut found: HashMap<(ReferenceKind, usize), Vec<u8>> = HashMap::new();
     // Visited twice: all references of a kind are read together.
     replace_references(elements, &mut |kind, element| {
@@ -142,8 +151,12 @@ pub fn number_references<T: Clone + Eq + Hash>(
     replace_references(elements, &mut |kind, element| {
         let next = numbered.get_mut(&(kind, element.len())).and_then(Iterator::next);
         let number = next.ok_or_else(|| Error::internal("a reference that was not found before"))?;
+        let width = element.len().min(size_of_val(&number));
+        if width < size_of_val(&number) && number >> (8 * width) != 0 {
+            return Err(Error::unsupported(format!("{number} targets of references of {width} bytes at a time")));
+        }
         element.fill(0);
-        element.get_mut(..8).ok_or_else(|| Error::internal("a reference of fewer than 8 bytes"))?.copy_from_slice(&number.to_le_bytes());
+        element.iter_mut().zip(number.to_le_bytes()).for_each(|(to, byte)| *to = byte);
         Ok(())
     })?;
     Ok(listed)
@@ -156,11 +169,7 @@ pub fn number_references<T: Clone + Eq + Hash>(
 pub fn check_references(datatype: &Datatype) -> Result<()> {
     match datatype {
         Datatype::Reference { kind, size } => {
-            let expected = match kind {
-                ReferenceKind::Object => 8,
-                ReferenceKind::Region => 12,
-                ReferenceKind::Standard => 18,
-            };
+            let expected = reference_bytes(*kind, WIDE);
             if *size == expected {
                 return Ok(());
             }
@@ -174,20 +183,37 @@ pub fn check_references(datatype: &Datatype) -> Result<()> {
 
 /// Sets the place in an element of variable length.
 pub(super) fn set_place(element: &mut [u8], place: HeapReference) -> Result<()> {
-    let stored: &mut [u8; 16] = element.try_into().map_err(|_| Error::unsupported("writing variable-length elements of other than 16 bytes"))?;
-    let (_, target) = stored.split_at_mut(4);
-    let (address, index) = target.split_at_mut(8);
-    address.copy_from_slice(&place.address.to_le_bytes());
+    let unknown = || Error::internal("a variable-length element that holds no place");
+    let (_, target) = element.split_at_mut_checked(4).ok_or_else(unknown)?;
+    let (address, index) = target.split_last_chunk_mut::<4>().ok_or_else(unknown)?;
+    put_address(address, place.address)?;
     index.copy_from_slice(&place.index.to_le_bytes());
     Ok(())
 }
 
+/// Puts an address into as many bytes as the file has for it.
+fn put_address(target: &mut [u8], address: u64) -> Result<()> {
+    let bytes = address.to_le_bytes();
+    if !matches!(target.len(), 2 | 4 | 8) || bytes.get(target.len()..).unwrap_or_default().iter().any(|byte| *byte != 0) {
+        return Err(Error::unsupported(format!("the address {address} in {} bytes", target.len())));
+    }
+    target.iter_mut().zip(bytes).for_each(|(to, byte)| *to = byte);
+    Ok(())
+}
+
+fn place_of_part(member: &Member) -> Option<Range<usize>> {
+    let start = usize::try_from(member.offset).ok()?;
+    Some(start..start.checked_add(usize::try_from(member.datatype.size()).ok()?)?)
+}
+
 /// The bytes of a member of a compound.
-pub(super) fn part<'a>(element: &'a mut [u8], member: &Member) -> Result<&'a mut [u8]> {
-    let start = usize::try_from(member.offset).unwrap_or(usize::MAX);
-    let size = usize::try_from(member.datatype.size()).unwrap_or(usize::MAX);
-    let part = start.checked_add(size).and_then(|end| element.get_mut(start..end));
-    part.ok_or_else(|| Error::internal("a member outside of its compound"))
+pub(super) fn part<'a>(element: &'a [u8], member: &Member) -> Result<&'a [u8]> {
+    place_of_part(member).and_then(|place| element.get(place)).ok_or_else(|| Error::internal("a member outside of its compound"))
+}
+
+/// The same, to change them.
+pub(super) fn part_mut<'a>(element: &'a mut [u8], member: &Member) -> Result<&'a mut [u8]> {
+    place_of_part(member).and_then(|place| element.get_mut(place)).ok_or_else(|| Error::internal("a member outside of its compound"))
 }
 
 /// Puts the stored form of a reference in the place of its number, and what it needs into `heap`.
@@ -211,14 +237,14 @@ pub(super) fn place_reference(kind: ReferenceKind, element: &mut [u8], heap: &mu
             }
         }
     };
+    // The length of a reference says how many bytes addresses have.
+    let width = (element.len() as u64).checked_sub(reference_bytes(kind, 0)).and_then(|width| usize::try_from(width).ok());
+    let width = width.ok_or_else(|| Error::unsupported(format!("writing references of {} bytes", element.len())))?;
+    let token = stored_address(address, width)?;
     let stored = match (kind, target_part) {
-        (ReferenceKind::Object, TargetPart::Object) if file.is_none() => address.to_le_bytes().to_vec(),
-        (ReferenceKind::Region, TargetPart::Region { selection, .. }) if file.is_none() => {
-            let mut value = address.to_le_bytes().to_vec();
-            value.extend_from_slice(selection);
-            placed(heap, &value).to_vec()
-        }
-        (ReferenceKind::Standard, part) => standard(file, address, part, element.len(), heap)?,
+        (ReferenceKind::Object, TargetPart::Object) if file.is_none() => token,
+        (ReferenceKind::Region, TargetPart::Region { selection, .. }) if file.is_none() => placed(heap, &[token.as_slice(), selection].concat(), width)?,
+        (ReferenceKind::Standard, part) => standard(file, &token, part, element.len(), heap)?,
         _ => return Err(Error::invalid_input("a reference to a part of an object, or to another file, of a datatype that has no such references")),
     };
     if element.len() != stored.len() {
@@ -229,24 +255,27 @@ pub(super) fn place_reference(kind: ReferenceKind, element: &mut [u8], heap: &mu
 }
 
 /// Puts a value into the heap; its place as references store it.
-fn placed(heap: &mut HeapWriter, value: &[u8]) -> [u8; 12] {
+fn placed(heap: &mut HeapWriter, value: &[u8], width: usize) -> Result<Vec<u8>> {
     let place = heap.insert(value);
-    let mut stored = [0; 12];
-    let (address, index) = stored.split_at_mut(8);
-    address.copy_from_slice(&place.address.to_le_bytes());
-    index.copy_from_slice(&place.index.to_le_bytes());
-    stored
+    Ok([stored_address(place.address, width)?.as_slice(), &place.index.to_le_bytes()].concat())
 }
 
-/// A reference of HDF5 1.12 of `length` bytes.
-fn standard(file: Option<&str>, address: u64, part: &TargetPart, length: usize, heap: &mut HeapWriter) -> Result<Vec<u8>> {
+/// An address in `width` bytes.
+fn stored_address(address: u64, width: usize) -> Result<Vec<u8>> {
+    let mut stored = vec![0; width];
+    put_address(&mut stored, address)?;
+    Ok(stored)
+}
+
+/// A reference of HDF5 1.12 of `length` bytes to an object with this address.
+fn standard(file: Option<&str>, address: &[u8], part: &TargetPart, length: usize, heap: &mut HeapWriter) -> Result<Vec<u8>> {
     let kind = match part {
         TargetPart::Object => OBJECT,
         TargetPart::Region { .. } => REGION,
         TargetPart::Attribute(_) => ATTRIBUTE,
     };
-    let mut value = vec![TOKEN_BYTES];
-    value.extend_from_slice(&address.to_le_bytes());
+    let mut value = vec![u8::try_from(address.len()).unwrap_or(u8::MAX)];
+    value.extend_from_slice(address);
     if kind == OBJECT && file.is_none() {
         let mut stored = [&[kind, 0], value.as_slice()].concat();
         stored.resize(stored.len().max(length), 0);
@@ -268,7 +297,8 @@ fn standard(file: Option<&str>, address: u64, part: &TargetPart, length: usize, 
     // Readers compare this with the size of the object in the heap.
     let bytes = u32::try_from(value.len()).map_err(|_| Error::unsupported("a reference of 4 GiB"))?;
     let flags = if file.is_some() { EXTERNAL } else { 0 };
-    Ok([&[kind, flags], bytes.to_le_bytes().as_slice(), &placed(heap, &value)].concat())
+    let place = placed(heap, &value, address.len())?;
+    Ok([&[kind, flags], bytes.to_le_bytes().as_slice(), &place].concat())
 }
 
 /// Text with its length in two bytes.

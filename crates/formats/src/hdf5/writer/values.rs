@@ -12,7 +12,11 @@ use crate::budget::Budget;
 use crate::hdf5::Source;
 use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 
-use super::references::{EachReference, Pointed, each_reference, part, place_reference, set_place};
+use super::address_width::with_addresses;
+use super::references::{EachReference, Pointed, each_reference, part, part_mut, place_reference, set_place};
+
+/// Bytes of an address in files that are created.
+const WIDE_ADDRESS_BYTES: u8 = 8;
 
 /// What variable-length parts point at, by reference.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
@@ -83,53 +87,122 @@ pub fn place_values<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<
     })
 }
 
+/// The elements in `bytes` as a file stores them whose addresses have `address_bytes`, with the heap objects that they point at in `heap`. References
+/// are numbers of what is `pointed` at, or stay as they are.
+///
+/// # Errors
+/// As [`place_values`]; `Unsupported` for references of a file with addresses of another size that stay as they are.
+pub fn values_in_file<'a>(
+    datatype: &Datatype,
+    bytes: &[u8],
+    resolve: Resolve<'a>,
+    heap: &mut HeapWriter,
+    address_bytes: u8,
+    pointed: Option<Pointed<'_>>,
+) -> Result<Vec<u8>> {
+    let stored = with_addresses(datatype, address_bytes);
+    let mut references = |kind, element: &mut [u8], heap: &mut HeapWriter| match pointed {
+        Some(pointed) => place_reference(kind, element, heap, pointed),
+        None => Ok(()),
+    };
+    elements(datatype, &stored, bytes, &mut Placing { resolve, heap, references: &mut references })
+}
+
+/// Where values of variable length come from and go to, and what references become.
+struct Placing<'p, 'a> {
+    resolve: Resolve<'a>,
+    heap: &'p mut HeapWriter,
+    references: &'p mut PlaceReference<'p>,
+}
+
 fn place_all<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: &mut PlaceReference<'_>) -> Result<()> {
     if !datatype.uses_heap() && !datatype.has_references() {
         return Ok(());
     }
-    let size = usize::try_from(datatype.size()).unwrap_or(usize::MAX).max(1);
-    if !bytes.len().is_multiple_of(size) {
-        return Err(Error::internal(format!("{} bytes in elements of {size}", bytes.len())));
+    if with_addresses(datatype, WIDE_ADDRESS_BYTES) != *datatype {
+        return Err(Error::unsupported("writing values of variable length, or references, of a file whose addresses do not have 8 bytes"));
     }
-    for element in bytes.chunks_exact_mut(size) {
-        place(datatype, element, resolve, heap, references)?;
-    }
+    let placed = elements(datatype, datatype, bytes, &mut Placing { resolve, heap, references: &mut |kind, element, heap| references(kind, element, heap) })?;
+    bytes.copy_from_slice(&placed);
     Ok(())
 }
 
-fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: &mut PlaceReference<'_>) -> Result<()> {
-    match datatype {
-        Datatype::VariableString { .. } => variable(None, element, resolve, heap, references),
-        Datatype::Sequence { base, .. } => variable(Some(base), element, resolve, heap, references),
-        Datatype::Compound { members, .. } => {
-            for member in members.iter() {
-                place_all(&member.datatype, part(element, member)?, resolve, heap, references)?;
+fn bytes_of(datatype: &Datatype) -> usize {
+    usize::try_from(datatype.size()).unwrap_or(usize::MAX).max(1)
+}
+
+/// Elements of `datatype` as `stored`, which differs from it in the size of addresses only.
+fn elements(datatype: &Datatype, stored: &Datatype, bytes: &[u8], placing: &mut Placing<'_, '_>) -> Result<Vec<u8>> {
+    let (size, stored_size) = (bytes_of(datatype), bytes_of(stored));
+    if !bytes.len().is_multiple_of(size) {
+        return Err(Error::internal(format!("{} bytes in elements of {size}", bytes.len())));
+    }
+    if !datatype.uses_heap() && !datatype.has_references() {
+        return Ok(bytes.to_vec());
+    }
+    let total = (bytes.len() / size).checked_mul(stored_size).ok_or_else(|| Error::limit_exceeded("values beyond the address space"))?;
+    let mut out = vec![0; total];
+    for (element, target) in bytes.chunks_exact(size).zip(out.chunks_exact_mut(stored_size)) {
+        place(datatype, stored, element, target, placing)?;
+    }
+    Ok(out)
+}
+
+fn place(datatype: &Datatype, stored: &Datatype, element: &[u8], out: &mut [u8], placing: &mut Placing<'_, '_>) -> Result<()> {
+    if element.len() == out.len() {
+        // With what lies between the members.
+        out.copy_from_slice(element);
+    }
+    match (datatype, stored) {
+        (Datatype::VariableString { .. }, _) => variable(None, element, out, placing),
+        (Datatype::Sequence { base, .. }, Datatype::Sequence { base: stored, .. }) => variable(Some((base, stored)), element, out, placing),
+        (Datatype::Compound { members, .. }, Datatype::Compound { members: stored, .. }) => {
+            for (member, target) in members.iter().zip(stored.iter()) {
+                let value = elements(&member.datatype, &target.datatype, part(element, member)?, placing)?;
+                part_mut(out, target)?.copy_from_slice(&value);
             }
             Ok(())
         }
-        Datatype::Array { base, .. } => place_all(base, element, resolve, heap, references),
-        Datatype::Reference { kind, .. } => references(*kind, element, heap),
+        (Datatype::Array { base, .. }, Datatype::Array { base: stored, .. }) => {
+            let value = elements(base, stored, element, placing)?;
+            if out.len() != value.len() {
+                return Err(Error::internal("an array of another length"));
+            }
+            out.copy_from_slice(&value);
+            Ok(())
+        }
+        (Datatype::Reference { kind, .. }, _) => {
+            if element.len() != out.len() {
+                // A number, which is small.
+                let shared = element.len().min(out.len());
+                let (number, rest) = element.split_at_checked(shared).ok_or_else(|| Error::internal("a reference shorter than itself"))?;
+                if rest.iter().any(|byte| *byte != 0) {
+                    return Err(Error::unsupported("references of a file whose addresses have another size"));
+                }
+                out.iter_mut().zip(number).for_each(|(to, byte)| *to = *byte);
+            }
+            (placing.references)(*kind, out, placing.heap)
+        }
         _ => Ok(()),
     }
 }
 
-fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: &mut PlaceReference<'_>) -> Result<()> {
+/// A value of variable length; of a sequence with the datatype of its items, as given and as stored.
+fn variable(base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8], placing: &mut Placing<'_, '_>) -> Result<()> {
     let (count, reference) = HeapReference::parse(element)?;
-    let Some(reference) = reference else {
-        element.fill(0);
-        return if element.len() == 16 { Ok(()) } else { Err(Error::unsupported("writing variable-length elements of other than 16 bytes")) };
-    };
-    let bytes = u64::from(count).checked_mul(base.map_or(1, Datatype::size));
-    let value = resolve(reference)?;
+    out.fill(0);
+    let Some(reference) = reference else { return Ok(()) };
+    let bytes = u64::from(count).checked_mul(base.map_or(1, |(base, _)| base.size()));
+    let value = (placing.resolve)(reference)?;
     let value = bytes.and_then(|bytes| value.get(..usize::try_from(bytes).ok()?));
     let value = value.ok_or_else(|| Error::invalid_input(format!("a variable-length value of {count} items is shorter than that")))?;
-    let place = match base.filter(|base| base.uses_heap() || base.has_references()) {
-        None => heap.insert(value),
-        Some(base) => {
-            let mut value = value.to_vec();
-            place_all(base, &mut value, resolve, heap, references)?;
-            heap.insert(&value)
+    let place = match base.filter(|(base, _)| base.uses_heap() || base.has_references()) {
+        None => placing.heap.insert(value),
+        Some((base, stored)) => {
+            let value = elements(base, stored, value, placing)?;
+            placing.heap.insert(&value)
         }
     };
-    set_place(element, place)
+    out.split_first_chunk_mut::<4>().ok_or_else(|| Error::internal("a value of variable length without a count"))?.0.copy_from_slice(&count.to_le_bytes());
+    set_place(out, place)
 }
