@@ -61,9 +61,27 @@ def test_region_references_select_what_h5py_selects(path: pathlib.Path) -> None:
         f["objects"][f["regions"][0]]
 
 
-def test_a_reference_to_an_object_that_is_gone_is_an_error(path: pathlib.Path) -> None:
+def overwritten(path: pathlib.Path) -> None:
+    """Deletes `/type`, to which references lead, and overwrites its header."""
     with h5py.File(path, "a") as f:
         del f["type"]
+    address = hs.open(path).table("/objects", raw=True).to_arrow()["objects"][2].as_py()
+    data = bytearray(path.read_bytes())
+    start = int.from_bytes(address, "little")
+    data[start : start + 16] = bytes(16)
+    path.write_bytes(data)
+
+
+def test_a_reference_to_a_deleted_object_leads_to_it_as_in_h5py(path: pathlib.Path) -> None:
+    with h5py.File(path, "a") as f:
+        del f["type"]
+    with h5py.File(path) as theirs, hs.open(path) as ours:
+        assert theirs[theirs["objects"][2]].dtype == ours[ours["objects"][2]].dtype
+        assert theirs[theirs["objects"][2]].name is None and repr(ours["objects"][2]).startswith("<Reference to #0x")
+
+
+def test_a_reference_to_an_object_that_is_gone_is_an_error(path: pathlib.Path) -> None:
+    overwritten(path)
     with pytest.raises(hs.NotFoundError, match="reference"):
         _ = hs.open(path)["objects"][2].path
 
@@ -118,8 +136,7 @@ def test_references_within_sequences_arrays_and_structs_are_text(tmp_path: pathl
 
 
 def test_a_reference_to_nothing_any_more_stops_a_table_unless_undecoded(path: pathlib.Path) -> None:
-    with h5py.File(path, "a") as f:
-        del f["type"]
+    overwritten(path)
     with pytest.raises(hs.NotFoundError, match="raw gives"):
         hs.open(path).table("/objects").to_arrow()
     assert hs.open(path).table("/objects", raw=True).to_arrow().num_rows == 5

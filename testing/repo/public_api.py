@@ -65,6 +65,8 @@ def described(path: str, value: Any) -> Iterator[tuple[str, str]]:
         bases = ", ".join(base.__name__ for base in value.__bases__ if base is not object)
         yield path, f" (class{f' of {bases}' if bases else ''})"
         for name in sorted(dir(value)):
+            if issubclass(value, str) and name in vars(str) and not name.startswith("_") and inspect.getattr_static(value, name) is vars(str)[name]:
+                continue  # text has the methods of text
             if name == "__init__" and "__init__" in vars(value):
                 yield f"{path}.{name}", signature(value.__init__)
             elif not name.startswith("_"):

@@ -27,7 +27,7 @@ class Named(Protocol):
     """An object of a file, as an error calls it."""
 
     @property
-    def name(self) -> str:
+    def path(self) -> str:
         """The absolute path."""
 
 

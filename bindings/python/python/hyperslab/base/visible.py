@@ -34,6 +34,6 @@ def _escaped(char: str) -> str:
     if char == ADDRESS:
         return "#"
     # A byte of a name: as Python has it (PEP 383), and as Arrow's names have it.
-    if "\udc80" <= char <= "\udcff" or "\U0010ff80" <= char:
+    if "\udc80" <= char <= "\udcff" or char >= "\U0010ff80":
         return f"\\x{ord(char) & 0xFF:02x}"
     return char.encode("unicode_escape").decode("ascii")

@@ -103,7 +103,7 @@ class StoredDataset:
     """A dataset as HDF5 has it, including the dataset of a dimension without a variable, which netCDF does not list."""
 
     def __init__(self, changes: Changes, path: str) -> None:
-        self._changes, self._backend, self.name = changes, changes, "/" + path.strip("/")
+        self._changes, self._backend, self.path = changes, changes, "/" + path.strip("/")
 
     @property
     def _file(self) -> _native.File:
@@ -111,7 +111,7 @@ class StoredDataset:
 
     @property
     def _number(self) -> int:
-        return self._file.find(self.name)[1]
+        return self._file.find(self.path)[1]
 
     def _own_number(self) -> int:
         return self._number
@@ -119,7 +119,7 @@ class StoredDataset:
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return tuple(self._file.describe(self._number, self.name)["shape"] or ())
+        return tuple(self._file.describe(self._number, self.path)["shape"] or ())
 
 
 class EditedWriter:

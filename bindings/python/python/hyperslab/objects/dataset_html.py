@@ -26,6 +26,8 @@ class Dataset(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
 
     _number: int
     _about: Description

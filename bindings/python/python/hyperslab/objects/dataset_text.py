@@ -26,6 +26,9 @@ class Dataset(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
     @property
     def shape(self) -> tuple[int, ...] | None: ...
     @property

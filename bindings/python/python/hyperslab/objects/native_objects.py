@@ -45,7 +45,7 @@ def committed_type_of(node: Node) -> Node | None:
     Returns:
         The datatype; `None` if the dataset has one of its own.
     """
-    number = node._file.committed(node._number)
+    number = node._file.structure(node._number)["committed"]
     return None if number is None else node._object(node._file, number, node._file.object_path(number))
 
 

@@ -41,6 +41,9 @@ class Shown(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def path(self) -> str: ...
+
     _number: int
 
     @property
@@ -212,7 +215,7 @@ def text(group: Shown) -> str:
             else:
                 yield from below(entry.object, indent + "  ", depth + 1)
 
-    return "\n".join([cut(group.name), *below(group, "  ", 1)])
+    return "\n".join([cut(group.path), *below(group, "  ", 1)])
 
 
 def _closed_at(entry: Entry, depth: int, depth_limit: int | None) -> str:

@@ -20,6 +20,9 @@ class Viewed(Protocol):
     def name(self) -> str: ...
 
     @property
+    def path(self) -> str: ...
+
+    @property
     def attrs(self) -> Attributes: ...
 
     @property

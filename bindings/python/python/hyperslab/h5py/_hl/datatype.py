@@ -17,7 +17,7 @@ class Datatype(HLObject, datatype.Datatype):
         return of_description(self._about["datatype"], self)
 
     def __repr__(self) -> str:
-        return f'<HDF5 named type {quoted(self)} (dtype {self.dtype.str})>' if self else "<Closed HDF5 named type>"
+        return f"<HDF5 named type {quoted(self)} (dtype {self.dtype.str})>" if self else "<Closed HDF5 named type>"
 
 
 __all__ = ["Datatype"]

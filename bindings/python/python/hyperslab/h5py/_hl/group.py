@@ -82,4 +82,4 @@ class Group(HLObject, group.Group):
         return sorted(name for name in self if isinstance(name, str))
 
     def __repr__(self) -> str:
-        return f'<HDF5 group {quoted(self, whole=True)} ({len(self)} members)>' if self else "<Closed HDF5 group>"
+        return f"<HDF5 group {quoted(self, whole=True)} ({len(self)} members)>" if self else "<Closed HDF5 group>"
