@@ -125,7 +125,7 @@ def test_the_door_of_h5py_gives_what_h5py_gives(tmp_path: pathlib.Path, libver: 
         for a, b in ((theirs, ours), (theirs["group"], ours["group"])):
             assert list(a) == list(b) and list(a.keys()) == list(b.keys()) and list(reversed(a)) == list(reversed(b))
             assert list(a.attrs) == list(b.attrs) and dict(a.attrs) == dict(b.attrs)
-            assert [name for name in a.id] == [name for name in b.id]
+            assert list(a.id) == list(b.id)
         listed: list[list[Any]] = [[], []]
         theirs.visit(listed[0].append)
         ours.visit(listed[1].append)

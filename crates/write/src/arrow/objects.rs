@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use hyperslab_array::name::is_of_links;
 use hyperslab_array::{Attribute, Datatype, Error, Result};
 use hyperslab_arrow_container::container::Container;
 use hyperslab_arrow_container::elements::Dataspace as StoredSpace;
@@ -85,7 +86,10 @@ impl<'a> Objects<'a> {
                     model::Object::new(Body::Dataset(Arc::new(model::Dataset::new(stored, space(&dataset.dataspace), table))), creation)
                 }
             };
-            let added = lock(&self.container.tree).add(made);
+            // What is in a group without a name is kept by its link.
+            let is_unnamed = !is_of_links(path) && !path.contains('/');
+            let kept = model::Object { extra_references: i64::from(is_unnamed), ..made };
+            let added = lock(&self.container.tree).add(kept);
             self.ids.insert(*id, added);
             self.by_path.insert(path.clone(), added);
         }

@@ -1,6 +1,7 @@
 //! References as a container stores them: as in HDF5 1.12 where HDF5 allows no older ones.
 
 use hyperslab_array::StoredSelection;
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Dataspace, Datatype, Error, Member, ReferenceKind, ReferencedPart, Result};
 use hyperslab_container_format::REFERENCE_BYTES;
 use hyperslab_formats::hdf5;
@@ -64,9 +65,10 @@ pub(super) fn encode(id: u64, part: &ReferencedPart, space: impl Fn() -> Result<
             REGION
         }
         ReferencedPart::Attribute(name) => {
+            let name = bytes_of(name);
             let length = u16::try_from(name.len()).map_err(|_| Error::unsupported("a reference to an attribute with a name of 64 KiB"))?;
             out.extend(length.to_le_bytes());
-            out.extend(name.as_bytes());
+            out.extend_from_slice(&name);
             ATTRIBUTE
         }
     };
