@@ -80,7 +80,7 @@ def test_a_model_of_the_earth(name: str) -> None:
     field = data["fields"]["DataFieldName"]
     assert field.shape == (4, 3, 3)
     numbers = np.vectorize(lambda quantity: quantity["val"])(field)
-    assert (numbers == depth * 2).all()
+    assert (numbers == depth).all()
     assert data["atts"] == {"note": "No attributes were given to this dataset"}
     assert ":Meter" in repr(data["depth"].type.parameters)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fnmatch
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +25,7 @@ from .datatypes import are_same
 from .difference import Comparison, Difference, shown, value_text
 from .stored import StoredChunks
 from .tolerance import Tolerance, are_comparable, same
+from .unnamed import Unnamed
 from .values import compare_rows, compare_values
 
 if TYPE_CHECKING:
@@ -134,13 +136,24 @@ class _Walk:
     """Goes through two trees at once. Each object is compared once, under its first path."""
 
     def __init__(self, how: _How, stored: StoredChunks) -> None:
-        self._how, self._stored = how, stored
+        self._unnamed = Unnamed(*stored.files)
+        self._how, self._stored = how._replace(tolerance=dataclasses.replace(how.tolerance, unnamed=self._unnamed)), stored
         #: The object of the second file that was compared with each of the first.
         self.seen: dict[int, int] = {}
         self._seen_second = set[int]()
         self.not_compared: list[tuple[str, str]] = []
 
     def differences(self, one: Member, other: Member) -> Iterator[Difference]:
+        yield from self._below(one, other)
+        if not self._unnamed.is_used:
+            return
+        mine, theirs = self._unnamed.found
+        if len(mine) != len(theirs):
+            yield Difference(one.path, "object", f"{len(mine)} and {len(theirs)} objects without names")
+        for (path, number), (other_path, other_number) in zip(mine, theirs, strict=False):
+            yield from self._below(one._object(native_of(one)[0], number, path), other._object(native_of(other)[0], other_number, other_path))
+
+    def _below(self, one: Member, other: Member) -> Iterator[Difference]:
         # A stack instead of recursion: groups may be nested deeper than Python's calls.
         waiting: list[Iterator[Difference | Pair]] = [iter([(one, other)])]
         while waiting:

@@ -12,6 +12,7 @@ from ..base.type_aliases import AnyArray, AnyDtype, AttributeValue, BoolArray
 from ..values.empty import Empty
 from ..values.references import Reference, RegionReference
 from ..values.regions import canonical
+from .unnamed import Unnamed
 
 _NUMBERS = "biufc"
 
@@ -25,12 +26,14 @@ class Tolerance:
         atol: Difference that is allowed, in the values' own unit.
         equal_nan: Whether NaN is equal to NaN.
         bits: Whether numbers must have the same bytes: -0.0 is not 0.0, and one NaN is not another.
+        unnamed: The objects without names of both files, to which references may lead.
     """
 
     rtol: float = 0.0
     atol: float = 0.0
     equal_nan: bool = True
     bits: bool = False
+    unnamed: Unnamed | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
@@ -83,7 +86,7 @@ def same(one: AttributeValue, other: AttributeValue, tolerance: Tolerance) -> bo
     if isinstance(one, Empty) or isinstance(other, Empty):
         return isinstance(one, Empty) and isinstance(other, Empty) and one.dtype == other.dtype
     if isinstance(one, Reference) or isinstance(other, Reference):
-        return isinstance(one, Reference) and isinstance(other, Reference) and _place(one) == _place(other)
+        return isinstance(one, Reference) and isinstance(other, Reference) and _place(one, 0, tolerance) == _place(other, 1, tolerance)
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         a, b = np.asarray(one), np.asarray(other)
         if a.shape != b.shape or not are_comparable(a.dtype, b.dtype) or (tolerance.bits and a.dtype != b.dtype):
@@ -98,11 +101,13 @@ def _text(value: str | bytes) -> bytes:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-def _place(reference: Reference) -> tuple[object, ...]:
+def _place(reference: Reference, which: int, tolerance: Tolerance) -> tuple[object, ...]:
+    """What tells the target of a reference of the first (0) or second file apart."""
     if not reference:
         return (None,)
     selection = reference.selection if isinstance(reference, RegionReference) else None
-    return reference.path, None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
+    path = reference.path if tolerance.unnamed is None else tolerance.unnamed.place(reference.path, which)
+    return path, None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
 
 
 def _bytes_differ(one: AnyArray, other: AnyArray) -> BoolArray:
