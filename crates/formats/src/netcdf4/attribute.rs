@@ -1,5 +1,6 @@
 //! What the conventions keep in attributes: texts, numbers, and references to dimension scales.
 
+use hyperslab_array::name::name_of;
 use hyperslab_array::{Attribute, Datatype, Elements, HeapReference, ReferenceKind};
 
 /// The attribute called `name`.
@@ -22,7 +23,7 @@ pub(super) fn texts(attributes: &[Attribute], name: &str) -> Option<Vec<String>>
     let size = usize::try_from(value.datatype.size()).ok().filter(|size| *size > 0)?;
     let plain = |bytes: &[u8]| {
         let text = bytes.split(|&b| b == 0).next().unwrap_or_default();
-        String::from_utf8_lossy(text).trim_end_matches(' ').to_owned()
+        name_of(text).trim_end_matches(' ').to_owned()
     };
     match &value.datatype {
         Datatype::FixedString { .. } => Some(value.bytes.chunks_exact(size).map(plain).collect()),
