@@ -76,8 +76,8 @@ pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u6
             let ChunkSource::Stored { offset, length, .. } = location.source else { continue };
             let inside = Region::all(shape).shared(&location.region);
             match inside {
-                // Its place stays its own, with the fill value for the time when the dataset grows again.
-                None if edited.has_fixed_chunks() => cut.push(values.store(&edited, location, values.filled()?)?),
+                // Its place stays its own, and is filled when the dataset grows again.
+                None if edited.has_fixed_chunks() => {}
                 None => {
                     gone.push(values.position(location)?);
                     values.freed.borrow_mut().push((offset, length));
@@ -97,6 +97,13 @@ pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u6
         freed = values.freed.into_inner();
     }
     edited.set_shape(shape)?;
+    let values = Values::new(file, view, id, &dataset)?;
+    edited.each_fixed_chunk_beyond(&before, &mut |address| {
+        let mut filled = values.filled()?;
+        check_inside(file, address, filled.len() as u64)?;
+        values.fill.separate(file, &mut filled)?;
+        file.write(address, &filled)
+    })?;
     Ok(freed)
 }
 

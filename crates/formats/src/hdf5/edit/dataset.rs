@@ -40,10 +40,10 @@ pub enum EditedStorage {
 
 /// The current state of a dataset.
 pub struct DatasetEdit<'a> {
-    file: &'a FileEdit<'a>,
+    pub(super) file: &'a FileEdit<'a>,
     id: ObjectId,
     dataset: Arc<Dataset>,
-    layout: Layout,
+    pub(super) layout: Layout,
     pipeline: Pipeline,
 }
 
@@ -275,11 +275,6 @@ impl<'a> DatasetEdit<'a> {
         }
         *self = Self::open(self.file, self.id)?;
         Ok(())
-    }
-
-    /// Whether chunks have places that their index implies, so that they are overwritten where they are.
-    pub fn has_fixed_chunks(&self) -> bool {
-        matches!(&self.layout, Layout::Chunked(ChunkedLayout { locator: Locator::Implicit { .. }, .. }))
     }
 
     fn tree<'b>(&'b self, source: &'b super::super::Source, layout: &ChunkedLayout) -> ChunkTree<'b> {

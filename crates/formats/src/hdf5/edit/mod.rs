@@ -15,6 +15,7 @@ mod fixed_array;
 mod fractal_heap;
 mod group;
 mod header;
+mod implicit_chunks;
 mod local_heap;
 mod object;
 mod removal;
