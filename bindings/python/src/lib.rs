@@ -35,6 +35,7 @@ mod results;
 mod session;
 mod stored;
 mod stream;
+mod structure;
 mod target;
 mod visit;
 mod wait;

@@ -112,6 +112,19 @@ impl Survey {
         })
     }
 
+    /// Whether nothing is damaged: all objects, links, attributes and chunk indexes could be read.
+    pub fn is_sound(&self) -> bool {
+        let is_whole = |object: &SurveyedObject| {
+            object.object.is_some()
+                && object.is_whole
+                && object.has_all_links
+                && object.has_all_attributes
+                && object.has_all_chunks
+                && object.attributes.iter().all(|attribute| attribute.value.is_ok())
+        };
+        self.damages.is_empty() && self.root().is_some() && self.objects.iter().all(is_whole)
+    }
+
     /// The object whose header lies at this address.
     pub fn object(&self, address: u64) -> Option<&SurveyedObject> {
         self.objects.get(*self.by_address.get(&address)?)

@@ -116,6 +116,10 @@ fn place<'a>(datatype: &Datatype, element: &mut [u8], resolve: Resolve<'a>, heap
 fn variable<'a>(base: Option<&Datatype>, element: &mut [u8], resolve: Resolve<'a>, heap: &mut HeapWriter, references: &mut PlaceReference<'_>) -> Result<()> {
     let (count, reference) = HeapReference::parse(element)?;
     let Some(reference) = reference else {
+        // An empty value that lies in a heap is not the same as none: the library reads "" and NULL.
+        if count == 0 && element.len() == 16 && element.get(4..).map_or(Ok(None), HeapReference::parse_place)?.is_some() {
+            return set_place(element, heap.insert(&[]));
+        }
         element.fill(0);
         return if element.len() == 16 { Ok(()) } else { Err(Error::unsupported("writing variable-length elements of other than 16 bytes")) };
     };
