@@ -70,7 +70,8 @@ def fills(path: pathlib.Path) -> None:
                 plist.set_alloc_time(allocation)
                 library.H5Pset_fill_value(plist.id, h5t.STD_I32LE.id, None)
                 if times != h5d.FILL_TIME_ALLOC:  # the library has nothing to write
-                    h5d.create(f.id, f"undefined{times}{allocation}".encode(), h5t.STD_I32LE, h5s.create_simple((4,)), plist)
+                    made = h5d.create(f.id, f"undefined{times}{allocation}".encode(), h5t.STD_I32LE, h5s.create_simple((4,)), plist)
+                    made.write(h5s.ALL, h5s.ALL, np.arange(4, dtype="i4"))
                 if times == h5d.FILL_TIME_NEVER:
                     continue  # what was never written has no value to compare
                 plist.set_fill_value(np.array(7, "i4"))

@@ -148,7 +148,7 @@ impl FileWriter {
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
             None | Some(AttributeEntry::OfScales(_)) => Ok(None),
-            Some(AttributeEntry::Value(value)) => Ok(Some(value.clone())),
+            Some(AttributeEntry::Value(value)) => Ok(Some(value.as_ref().clone())),
             Some(AttributeEntry::References(references)) => {
                 let references = references.clone();
                 Ok(Some(self.targets.value_of(&references)))

@@ -402,7 +402,7 @@ impl FileWriter {
             let named = |index| in_heap(&|place| heap.object(place), index);
             value = self.targets.register_attribute(value, &named).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         }
-        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(Box::new(value)));
         Ok(())
     }
 
@@ -411,7 +411,7 @@ impl FileWriter {
         self.check_datatype(path, &value.value.datatype)?;
         let checked = check_attribute(name, &value).and_then(|()| self.targets.register_attribute(value, &|number| in_list(targets, number)));
         let value = checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(Box::new(value)));
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::references::object_references::ObjectReferences;
 /// The value of an attribute.
 #[derive(Debug, Clone)]
 pub(crate) enum AttributeEntry {
-    Value(AttributeValue),
+    Value(Box<AttributeValue>),
     /// References to objects.
     References(ObjectReferences),
     /// The place of a `DIMENSION_LIST` or `REFERENCE_LIST` among the attributes, with its datatype in the file that it was copied from. Its value is
