@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..base.change import Change
 from ..base.errors import CorruptError, Error, InvalidInputError, UnsupportedError
 from ..base.type_aliases import OpenOptions, Path
 from ..files.file import File
@@ -113,31 +114,36 @@ def diff(
         return Comparison(files[0].filename, files[1].filename, found, tuple(walk.not_compared), len(walk.seen), stored.same_bytes, how.compared())
 
 
-def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None = None, changed: Iterable[str] = ()) -> None:
+def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None = None, changed: Iterable[str] = ()) -> tuple[Change, ...]:
     """Compares all of two HDF5 files, values bit by bit, with their structure. Of a copy of a part, `is_copied` says which paths are in it; others may be.
-    The structure of objects at the paths `changed` may differ: the copy says so.
+
+    Returns:
+        What differs in structure alone, except of objects at the paths `changed`, of which the copy says so.
 
     Raises:
-        CorruptError: Something differs; the error names the first thing.
+        CorruptError: Something else differs; the error names the first thing.
         UnsupportedError: Something cannot be compared.
     """
+    structural = []
     with open_file(source, format="hdf5") as one, open_file(copy, format="hdf5") as other, StoredChunks(native_of(one)[0], native_of(other)[0]) as stored:
         walk = _Walk(_How(Tolerance(bits=True), structure=True), stored)
         for found in walk.differences(one["/"], other["/"]):
             if found.kind == "only_first" and is_copied is not None and not is_copied(found.path):
                 continue
-            if found.kind in STRUCTURE_KINDS and (is_copied is not None or _is_one_of(source, found.path, changed)):
-                continue
-            raise CorruptError(f"the copy differs from the original: {found.path}: {found.text}", source)
+            if found.kind not in STRUCTURE_KINDS:
+                raise CorruptError(f"the copy differs from the original: {found.path}: {found.text}", source)
+            structural.append(Change(found.path, found.text))
         for path, reason in walk.not_compared:
             raise UnsupportedError(f"the copy cannot be compared with the original: {path}: {reason}; without verifying it can be made", source)
+    # A copy of a part has not all members of its groups.
+    return () if is_copied is not None or not structural else _without(source, structural, changed)
 
 
-def _is_one_of(file: str, path: str, paths: Iterable[str]) -> bool:
-    """Whether the object at a path is one of those at `paths`: an object may have several names. In a file of its own, which gives objects no names."""
+def _without(file: str, changes: list[Change], paths: Iterable[str]) -> tuple[Change, ...]:
+    """The changes of other objects than those at `paths`: an object may have several names. The file is opened again, so that no object gets another name."""
     with open_file(file, format="hdf5") as opened:
-        numbers = {native_of(opened[one])[1] for one in paths if one in opened}
-        return native_of(opened[path])[1] in numbers
+        numbers = {native_of(opened[path])[1] for path in paths if path in opened}
+        return tuple(change for change in changes if native_of(opened[change.path])[1] not in numbers)
 
 
 def _patterns(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ def convert(source: Path, target: Path, form: str | None = None, *, verify: bool
     changes = changes_of(_native.to_container(before, after, form == "file", progress))
     if verify:
         try:
-            check_copy(before, after, changed=[one.path for one in changes])
+            changes += check_copy(before, after, changed=[one.path for one in changes])
         except BaseException:
             _remove(after)
             raise

@@ -290,14 +290,24 @@ def repack(
             if found is not None:
                 changes.append((dataset, *found))
 
+    structural: tuple[Change, ...] = ()
+
     def check(path: Any, changed: list[tuple[str, str]]) -> None:
+        nonlocal structural
         if verify:
             restored = [path for path, _, _ in changes]
-            check_copy(before, os.fspath(path), None if objects is None else objects.has, [*restored, *(path for path, _ in changed)])
+            structural = check_copy(before, os.fspath(path), None if objects is None else objects.has, [*restored, *(path for path, _ in changed)])
 
     chosen = None if objects is None else (list(objects.chosen), list(objects.excluded))
     made = _native.repack(before, after, changes, check, alignment, page_bytes, libver, chosen, _CHECKPOINT_BYTES if resume else None, progress)
-    return Repacked(made.bytes, os.path.getsize(before), [path for path, _, _ in changes], made.copied_chunks, made.reencoded_bytes, changes_of(made.changes))
+    return Repacked(
+        made.bytes,
+        os.path.getsize(before),
+        [path for path, _, _ in changes],
+        made.copied_chunks,
+        made.reencoded_bytes,
+        (*changes_of(made.changes), *structural),
+    )
 
 
 class _Chosen(NamedTuple):
