@@ -112,10 +112,10 @@ dump-tools:
 conformance: setup ## read the HDF5 and netCDF files of many packages: equal, refused by name, or wrong; JOBS=1 for one at a time
 	HYPERSLAB_POISON=1 $(BIN)/python testing/conformance/run.py $(ARGUMENTS)
 
-# The files of Debian's hdf5 source package alone; then what the viewer and the data models make of all that `make conformance` has fetched.
+# The files of Debian's hdf5 source package alone; then what the viewer, the data models and copies make of all that `make conformance` has fetched.
 yardstick:; $(MAKE) conformance ARGUMENTS=hdf5
 
-conformance-viewer conformance-models: conformance-%: setup
+conformance-viewer conformance-models conformance-copies: conformance-%: setup
 	$(BIN)/python -W ignore testing/conformance/$*.py $(ARGUMENTS)
 
 hostile: setup ## read, change and recover thousands of damaged and forged files; see testing/hostile/run_all.sh

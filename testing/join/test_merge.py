@@ -166,7 +166,7 @@ def test_edges_without_filters_stay_right(make: str, tmp_path: pathlib.Path) -> 
         made = hs.merge([tmp_path / "a.h5", tmp_path / "b.h5"], tmp_path / "out.h5", axis=0)
         assert made.copied_chunks == 24
     else:
-        _native.repack(str(tmp_path / "a.h5"), str(tmp_path / "out.h5"), [], lambda _: None)
+        _native.repack(str(tmp_path / "a.h5"), str(tmp_path / "out.h5"), [], lambda *_: None)
     for _ in range(2):
         with h5py.File(tmp_path / "out.h5", "r+") as f, hs.open(tmp_path / "out.h5") as ours:
             for name in ("shuffled", "deflated"):

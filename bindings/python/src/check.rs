@@ -46,13 +46,21 @@ pub(crate) fn stat(py: Python<'_>, session: &Session, path: PathBuf, progress: O
 
 /// Recovers what a damaged file holds into a new one; returns the report as JSON.
 #[pyfunction]
-#[pyo3(signature = (session, broken, out, replace, progress=None))]
-pub(crate) fn recover(py: Python<'_>, session: &Session, broken: PathBuf, out: PathBuf, replace: bool, progress: Option<Py<PyAny>>) -> PyResult<String> {
+#[pyo3(signature = (session, broken, out, replace, deleted, progress=None))]
+pub(crate) fn recover(
+    py: Python<'_>,
+    session: &Session,
+    broken: PathBuf,
+    out: PathBuf,
+    replace: bool,
+    deleted: bool,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
     let session = session.inner().clone();
     let cancellation = Cancellation::new();
     let shared = cancellation.clone();
     wait(py, &cancellation, move || {
-        let options = RecoverOptions::default().with_replace(replace);
+        let options = RecoverOptions::default().with_replace(replace).with_deleted(deleted);
         let mut report = |done, total, unit| report(&progress, done, total, unit);
         hyperslab::recover::recover(&broken, &out, &session, &options, &shared, &mut report)?.to_json()
     })

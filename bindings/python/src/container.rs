@@ -16,7 +16,7 @@ use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
 use crate::name::Name;
-use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset};
+use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset, changes};
 use crate::wait::{run, wait, wait_writing};
 use crate::writer::{Writer, attribute, heap_of, link};
 
@@ -338,7 +338,7 @@ fn fused(
 }
 
 /// Copies a file into a new one. `datasets` are path, chunk shape and filters of those that are stored in another way. `check` is
-/// called with the temporary path of the complete file; if it raises an exception, no file is left.
+/// called with the temporary path of the complete file, and paths and texts of what is not as it was; if it raises an exception, no file is left.
 #[pyfunction]
 #[pyo3(signature = (source, target, datasets, check, alignment=None, page_bytes=None, newest=None, objects=None, checkpoint_bytes=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "one for each keyword of repack")]
@@ -375,8 +375,8 @@ pub(crate) fn repack(
                 let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
             }
         };
-        let examine = |path: &std::path::Path| {
-            let outcome = Python::attach(|py| check.call1(py, (path,)).map(|_| ()));
+        let examine = |path: &std::path::Path, changed: &[hyperslab::write::Change]| {
+            let outcome = Python::attach(|py| check.call1(py, (path, changes(changed.to_vec()))).map(|_| ()));
             outcome.map_err(|error| {
                 let is_damaged = Python::attach(|py| error.get_type(py).name().is_ok_and(|name| name == "CorruptError"));
                 if let Ok(mut slot) = raised.lock() {
@@ -396,10 +396,10 @@ pub(crate) fn repack(
     }
 }
 
-/// Copies a file into a new container of Arrow files: a folder, or one file.
+/// Copies a file into a new container of Arrow files: a folder, or one file. Returns paths of objects and texts that say what is not as it was.
 #[pyfunction]
 #[pyo3(signature = (source, target, one_file, progress=None))]
-pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one_file: bool, progress: Option<Py<PyAny>>) -> PyResult<()> {
+pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one_file: bool, progress: Option<Py<PyAny>>) -> PyResult<Vec<(String, String)>> {
     let cancellation = Cancellation::new();
     let shared = cancellation.clone();
     wait(py, &cancellation, move || {
@@ -409,6 +409,6 @@ pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one
                 let _ = Python::attach(|py| progress.call1(py, (done, total)).map(|_| ()));
             }
         };
-        hyperslab::write::to_container(&source, &target, one_file, &shared, &mut report)
+        hyperslab::write::to_container(&source, &target, one_file, &shared, &mut report).map(changes)
     })
 }

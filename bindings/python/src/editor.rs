@@ -29,8 +29,9 @@ fn locked<T>(shared: &Mutex<Option<edit::Editor>>, work: impl FnOnce(&mut edit::
 
 /// A dataset whose values follow, and what its fill value points at.
 fn new_dataset(definition: write::DatasetDefinition, storage: NewStorage) -> (NewDataset, HeapObjects) {
-    let write::DatasetDefinition { datatype, dataspace, filters, fill_value, fill_heap, fill_time, .. } = definition;
-    (NewDataset { datatype, committed: None, dataspace, fill_value, fill_time, filters, storage }, fill_heap)
+    let write::DatasetDefinition { datatype, dataspace, filters, fill_value, fill_heap, is_fill_undefined, fill_time, allocation, .. } = definition;
+    let new = NewDataset { datatype, committed: None, dataspace, fill_value, is_fill_undefined, fill_time, allocation, filters, storage };
+    (new, fill_heap)
 }
 
 impl Editor {

@@ -16,6 +16,7 @@ use crate::ranges::OpenedBy;
 use crate::results::object::{AttributeValue, Links, RegionSelection};
 use crate::session::Arguments;
 use crate::stored::{PyLink, PySelection};
+use crate::structure::structure;
 use crate::visit::Visit;
 use crate::wait::{parse, run, wait, wait_reading};
 use crate::{describe, reference, stored};
@@ -234,6 +235,13 @@ impl File {
     fn check(&self, py: Python<'_>, object: u64) -> PyResult<()> {
         let file = self.0.clone();
         parse(py, move || file.object(ObjectId(object)).map(drop))
+    }
+
+    /// What the file says of an object beyond its content, as a dictionary.
+    fn structure<'py>(&self, py: Python<'py>, object: u64) -> PyResult<Bound<'py, PyDict>> {
+        let (file, id) = (self.0.clone(), ObjectId(object));
+        let (properties, found) = parse(py, move || Ok((file.array_file().tree().properties(id)?, file.object(id)?)))?;
+        structure(py, &properties, &found)
     }
 
     /// Names of an object's attributes.

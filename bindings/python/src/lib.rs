@@ -36,6 +36,7 @@ mod results;
 mod session;
 mod stored;
 mod stream;
+mod structure;
 mod target;
 mod visit;
 mod wait;

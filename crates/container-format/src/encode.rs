@@ -1,7 +1,7 @@
 //! Encoded datatypes and property lists of new containers: the bytes that `H5Tdecode` and `H5Pdecode` understand.
 
 use hyperslab_array::{Datatype, Error, Member, ReferenceKind, Result};
-use hyperslab_formats::{Dataset, FillTime, hdf5};
+use hyperslab_formats::{AllocationTime, Dataset, FillTime, hdf5};
 
 use crate::form::MEMORY_REFERENCE_BYTES;
 
@@ -61,7 +61,7 @@ pub fn encode_properties(dataset: &Dataset) -> Result<Vec<u8>> {
     let mut out = vec![0, 5];
     out.extend(b"layout\0");
     match dataset.creation_chunk_shape() {
-        None => out.push(1),
+        None => out.push(u8::from(!dataset.is_created_compact())),
         Some(shape) => {
             out.push(2);
             out.push(u8::try_from(shape.len()).map_err(|_| Error::unsupported("chunks of this many dimensions"))?);
@@ -75,27 +75,33 @@ pub fn encode_properties(dataset: &Dataset) -> Result<Vec<u8>> {
     sized(&mut out, dataset.creation_filters().len() as u64);
     for filter in dataset.creation_filters() {
         out.extend(u32::from(filter.id).to_le_bytes());
-        // The library may leave a filter out, except one that detects errors.
-        const FLETCHER32: u16 = 3;
-        out.extend(u32::from(filter.id != FLETCHER32).to_le_bytes());
-        let mut name = [0; FILTER_NAME_BYTES];
-        let text = filter.name.as_bytes();
-        let length = text.len().min(FILTER_NAME_BYTES - 1);
-        name[..length].copy_from_slice(&text[..length]);
-        out.push(1);
-        out.extend(name);
+        out.extend(u32::from(filter.optional).to_le_bytes());
+        out.push(u8::from(filter.stored_name.is_some()));
+        if let Some(text) = &filter.stored_name {
+            let mut name = [0; FILTER_NAME_BYTES];
+            let length = text.len().min(FILTER_NAME_BYTES - 1);
+            name[..length].copy_from_slice(&text.as_bytes()[..length]);
+            out.extend(name);
+        }
         sized(&mut out, filter.parameters.len() as u64);
         filter.parameters.iter().for_each(|value| out.extend(value.to_le_bytes()));
     }
     out.extend(b"fill_value\0");
     // Space is allocated when values are written (chunks: as they are).
-    out.push(if dataset.creation_chunk_shape().is_some() { 3 } else { 2 });
+    out.push(match dataset.allocation {
+        Some(AllocationTime::Early) => 1,
+        Some(AllocationTime::Late) => 2,
+        Some(AllocationTime::Incremental) => 3,
+        None if dataset.creation_chunk_shape().is_some() => 3,
+        None => 2,
+    });
     out.push(match dataset.fill_time {
         FillTime::Alloc => 0,
         FillTime::Never => 1,
         FillTime::IfSet => 2,
     });
     match dataset.fill_value.as_ref().filter(|_| !dataset.datatype.uses_heap() && !dataset.datatype.has_references()) {
+        None if dataset.is_fill_undefined => out.extend(u64::MAX.to_le_bytes()),
         None => out.extend(0u64.to_le_bytes()),
         Some(value) => {
             out.extend((value.len() as u64).to_le_bytes());

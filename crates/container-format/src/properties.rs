@@ -2,8 +2,8 @@
 //! a form of its own, and a zero.
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
+use hyperslab_formats::{AllocationTime, FillTime};
 
 /// The version of the encoding, and the class of dataset creation property lists.
 const HEAD: [u8; 2] = [0, 5];
@@ -20,7 +20,11 @@ pub(crate) struct Properties {
     pub filters: Pipeline,
     /// One element as it is in memory, if it holds no addresses.
     pub fill_value: Option<Vec<u8>>,
+    pub is_fill_undefined: bool,
     pub fill_time: FillTime,
+    pub allocation: Option<AllocationTime>,
+    /// Whether the values were to be in the object's header.
+    pub is_compact: bool,
 }
 
 /// Parses the creation property list of a dataset; no bytes are the default list.
@@ -40,9 +44,9 @@ pub(crate) fn parse(encoded: &[u8]) -> Result<Properties> {
         let name = list.name()?;
         match name {
             b"" => return Ok(properties),
-            b"layout" => properties.chunk_shape = list.layout()?,
+            b"layout" => (properties.chunk_shape, properties.is_compact) = list.layout()?,
             b"pline" => properties.filters = list.filters()?,
-            b"fill_value" => (properties.fill_value, properties.fill_time) = list.fill_value()?,
+            b"fill_value" => list.fill_value(&mut properties)?,
             b"object header flags" | b"dset_oh_minimize" => drop(list.take(1)?),
             b"max compact attr" | b"min dense attr" | b"alloc_time_state" => drop(list.unsigned()?),
             // The number of external files, which containers do not have.
@@ -92,12 +96,14 @@ impl<'a> List<'a> {
         self.sized()
     }
 
-    fn layout(&mut self) -> Result<Option<Vec<u64>>> {
+    /// The chunk shape, and whether the layout is compact.
+    fn layout(&mut self) -> Result<(Option<Vec<u64>>, bool)> {
         match self.number(1)? {
-            0 | 1 => Ok(None),
+            0 => Ok((None, true)),
+            1 => Ok((None, false)),
             2 => {
                 let ndim = self.number(1)?;
-                (0..ndim).map(|_| self.number(4)).collect::<Result<Vec<_>>>().map(Some)
+                (0..ndim).map(|_| self.number(4)).collect::<Result<Vec<_>>>().map(|shape| (Some(shape), false))
             }
             class => Err(Error::unsupported(format!("the layout {class} in a container"))),
         }
@@ -127,22 +133,29 @@ impl<'a> List<'a> {
         Ok(Pipeline { filters })
     }
 
-    fn fill_value(&mut self) -> Result<(Option<Vec<u8>>, FillTime)> {
-        self.take(1)?;
-        let time = match self.number(1)? {
+    fn fill_value(&mut self, properties: &mut Properties) -> Result<()> {
+        properties.allocation = match self.number(1)? {
+            1 => Some(AllocationTime::Early),
+            2 => Some(AllocationTime::Late),
+            3 => Some(AllocationTime::Incremental),
+            _ => None,
+        };
+        properties.fill_time = match self.number(1)? {
             0 => FillTime::Alloc,
             1 => FillTime::Never,
             _ => FillTime::IfSet,
         };
         let bytes = self.number(8)?;
         // None, or the default one.
+        properties.is_fill_undefined = bytes == u64::MAX;
         if bytes == 0 || bytes == u64::MAX {
-            return Ok((None, time));
+            return Ok(());
         }
         let value = self.take(usize::try_from(bytes).unwrap_or(usize::MAX))?.to_vec();
         let datatype_bytes = self.sized()?;
         self.take(usize::try_from(datatype_bytes).unwrap_or(usize::MAX))?;
-        Ok((Some(value), time))
+        properties.fill_value = Some(value);
+        Ok(())
     }
 }
 

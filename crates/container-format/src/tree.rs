@@ -14,8 +14,8 @@ use hyperslab_arrow_container::files::{ReadSeek, Source};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{self, Body, ROOT, Target};
 use hyperslab_formats::{
-    Attributes, BLOCK_BYTES, Dataset, Dimension, DimensionScale, Limits, Link, LinkTarget, Links, Object, ObjectId, PathOf, Requested, StorageLayout, Tree,
-    block_shape, hdf5, netcdf4,
+    Attributes, BLOCK_BYTES, CreationOrder, Dataset, Dimension, DimensionScale, Limits, Link, LinkTarget, Links, Object, ObjectId, ObjectProperties,
+    ObjectTimes, PathOf, Requested, StorageLayout, Tree, block_shape, hdf5, netcdf4,
 };
 
 use crate::attribute::{self, Heap, attribute};
@@ -145,7 +145,8 @@ impl ContainerTree {
         let mut shown = Dataset::new(decoded.shown.clone(), dataspace, grid);
         shown.storage = StorageLayout::Contiguous;
         shown.stored_bytes = Some(if values.is_some() { bytes } else { 0 });
-        shown.requested = Some(Arc::new(Requested::new(properties.chunk_shape, properties.filters.describe())));
+        shown.requested = Some(Arc::new(Requested::new(properties.chunk_shape, properties.filters.describe()).with_compact(properties.is_compact)));
+        (shown.is_fill_undefined, shown.allocation) = (properties.is_fill_undefined, properties.allocation);
         shown.fill_time = properties.fill_time;
         shown.fill_value = match &stored.fill {
             Some(fill) => Some(attribute::elements(&lock(fill), &decoded, &self.heap, self.limits.attribute_bytes)?.bytes),
@@ -238,6 +239,29 @@ impl Tree for ContainerTree {
         }
         let made = Arc::new(self.made_links(group)?);
         Ok(entry.links.get_or_init(|| made).clone())
+    }
+    fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        let stored = self.stored_object(id)?;
+        let mut properties = ObjectProperties::default();
+        properties.comment = stored.comment.as_ref().map(|comment| comment.clone().into_bytes());
+        properties.times = stored.times.map(|[access, modification, change, birth]| ObjectTimes { access, modification, change, birth });
+        properties.attribute_order = CreationOrder::of(stored.attributes_tracked);
+        match &stored.body {
+            Body::Group { tracked, .. } => properties.link_order = CreationOrder::of(*tracked),
+            Body::Dataset(dataset) => properties.committed = dataset.datatype.committed.map(ObjectId),
+            Body::Datatype(_) => {}
+        }
+        let mut names: Vec<(i64, &String)> = Vec::new();
+        for (name, value) in &stored.attributes {
+            let value = lock(value);
+            names.push((value.order, name));
+            if let Some(committed) = value.datatype.committed {
+                properties.committed_of_attributes.insert(name.clone(), ObjectId(committed));
+            }
+        }
+        names.sort_unstable();
+        properties.stored_attributes = names.into_iter().map(|(_, name)| name.clone()).collect();
+        Ok(properties)
     }
     fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
         netcdf4::attached(self, dataset, path_of)

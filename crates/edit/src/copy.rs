@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use hyperslab_array::{Cancellation, Dataspace, Elements, Error, Region, Result, StoredReference};
-use hyperslab_formats::filter::{Filter, Pipeline};
+
+use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::edit::{DatasetEdit, FileEdit, create_datatype, create_group, insert_link, replace_fill_value, set_attribute};
 use hyperslab_formats::hdf5::writer::{NewDataset, NewStorage, NewTarget, StoredChunk, TargetObject, TargetPart, number_references};
-use hyperslab_formats::{ChunkSource, Dataset, LinkTarget, Object, ObjectId, StorageLayout};
+use hyperslab_formats::{ChunkSource, Dataset, FilterDescription, LinkTarget, Object, ObjectId, StorageLayout};
 use hyperslab_reader::{File, Found};
 
 use crate::editor::Editor;
@@ -18,9 +19,6 @@ use crate::values::{self, length};
 const SLAB_BYTES: u64 = 32 << 20;
 /// Chunks whose places are in memory at a time.
 const MAX_CHUNKS: u64 = 1 << 16;
-const FLETCHER32: u16 = 3;
-/// First filter number whose filters have names in the file.
-const FIRST_NAMED_FILTER: u16 = 256;
 
 /// Which parts of an object are copied.
 #[derive(Debug, Clone, Copy, Default)]
@@ -184,7 +182,9 @@ impl Copy<'_> {
             committed: None,
             dataspace: dataset.dataspace.clone(),
             fill_value: fill.as_ref().map(|fill| fill.bytes.clone()),
+            is_fill_undefined: dataset.is_fill_undefined,
             fill_time: dataset.fill_time,
+            allocation: dataset.allocation,
             filters: pipeline(dataset),
             storage,
         };
@@ -325,11 +325,5 @@ fn slabs(shape: &[u64], rows: u64) -> impl Iterator<Item = Region> {
 
 /// The filters of a dataset, to be written again.
 fn pipeline(dataset: &Dataset) -> Pipeline {
-    let filter = |filter: &hyperslab_formats::FilterDescription| Filter {
-        id: filter.id,
-        name: (filter.id >= FIRST_NAMED_FILTER).then(|| filter.name.clone()),
-        optional: filter.id != FLETCHER32,
-        parameters: filter.parameters.clone(),
-    };
-    Pipeline { filters: dataset.filters.iter().map(filter).collect() }
+    Pipeline { filters: dataset.filters.iter().map(FilterDescription::to_filter).collect() }
 }

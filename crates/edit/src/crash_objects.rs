@@ -5,7 +5,9 @@ use std::sync::Arc;
 use hyperslab_array::{ByteOrder, Dataspace, Datatype, Error, Result};
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::edit::{FileEdit, create_dataset, create_group, insert_link, release_link, remove_link, set_attribute};
-use hyperslab_formats::hdf5::writer::{NewContent, NewDataset, NewFile, NewObject, NewStorage, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
+use hyperslab_formats::hdf5::writer::{
+    NewContent, NewDataset, NewFile, NewObject, NewProperties, NewStorage, SUPERBLOCK_BYTES, encode_metadata, encode_superblock,
+};
 use hyperslab_formats::{FillTime, Limits, LinkTarget, Object, ObjectId, OpenOptions, open};
 use hyperslab_storage::Memory;
 
@@ -15,7 +17,7 @@ use crate::transaction::Transaction;
 
 /// A file with an empty root group.
 pub(crate) fn empty_file(tracked: bool, page_bytes: Option<u64>) -> Result<Content> {
-    let root = NewObject { attributes: Vec::new(), tracked, content: NewContent::Group(Vec::new()) };
+    let root = NewObject { attributes: Vec::new(), properties: NewProperties::tracked(tracked), content: NewContent::Group(Vec::new()) };
     let metadata = encode_metadata(&NewFile { objects: vec![root], ..NewFile::default() }, SUPERBLOCK_BYTES, page_bytes)?;
     let end = SUPERBLOCK_BYTES + metadata.bytes.len() as u64;
     let end = end.next_multiple_of(page_bytes.unwrap_or(1));
@@ -97,7 +99,9 @@ fn dataset() -> NewDataset {
         committed: None,
         dataspace: Dataspace::fixed(vec![10]),
         fill_value: None,
+        is_fill_undefined: false,
         fill_time: FillTime::default(),
+        allocation: None,
         filters: Pipeline::default(),
         storage: NewStorage::Contiguous(None),
     }

@@ -16,6 +16,7 @@ mod limits;
 pub mod netcdf3;
 pub mod netcdf4;
 mod object;
+mod object_properties;
 mod open;
 mod other_format;
 mod poison;
@@ -32,9 +33,10 @@ pub use hdf5::reference_target;
 pub use header_pattern::HeaderPattern;
 pub use limits::Limits;
 pub use object::{
-    Attributes, BLOCK_BYTES, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object, ObjectId,
-    Requested, Storage as StorageLayout, VirtualMapping, block_shape,
+    AllocationTime, Attributes, BLOCK_BYTES, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Link, LinkTarget, Links, Object,
+    ObjectId, Requested, Storage as StorageLayout, VirtualMapping, block_shape,
 };
+pub use object_properties::{CreationOrder, ObjectProperties, ObjectTimes};
 pub use open::{Interpretation, OpenOptions, open};
 pub use poison::poison;
 pub use target::Target;

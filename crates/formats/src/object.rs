@@ -283,6 +283,10 @@ pub struct FilterDescription {
     pub name: String,
     /// Client data (`[4]` for deflate level 4).
     pub parameters: Vec<u32>,
+    /// Whether a writer may skip the filter for a chunk, and goes on if it has no such filter.
+    pub optional: bool,
+    /// The name that the file gives it, if it does.
+    pub stored_name: Option<String>,
 }
 
 /// When the HDF5 library writes the fill value into storage that it allocates. It concerns programs that change the
@@ -320,6 +324,40 @@ impl FillTime {
     }
 }
 
+/// When the HDF5 library makes room for the values of a dataset. It concerns programs that change the file later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AllocationTime {
+    /// All of it when the dataset is created.
+    Early,
+    /// All of it when something is written.
+    Late,
+    /// For each chunk when it is written.
+    Incremental,
+}
+
+impl AllocationTime {
+    /// The time of this number in files; `None` for other numbers.
+    pub(crate) fn of_number(number: u8) -> Option<Self> {
+        [Self::Early, Self::Late, Self::Incremental].into_iter().find(|time| time.number() == number)
+    }
+    /// The number in files.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Early => 1,
+            Self::Late => 2,
+            Self::Incremental => 3,
+        }
+    }
+    /// A word for it: `early`, `late` or `incremental`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Late => "late",
+            Self::Incremental => "incremental",
+        }
+    }
+}
+
 /// The storage that a program asked for, in a format that records it without using it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -328,12 +366,19 @@ pub struct Requested {
     pub chunk_shape: Option<Vec<u64>>,
     /// The filters, in order of application.
     pub filters: Vec<FilterDescription>,
+    /// Whether the values were to be in the object's header.
+    pub is_compact: bool,
 }
 
 impl Requested {
     /// These chunks and filters.
     pub fn new(chunk_shape: Option<Vec<u64>>, filters: Vec<FilterDescription>) -> Self {
-        Self { chunk_shape, filters }
+        Self { chunk_shape, filters, is_compact: false }
+    }
+    /// With values in the object's header, or not.
+    #[must_use]
+    pub fn with_compact(self, is_compact: bool) -> Self {
+        Self { is_compact, ..self }
     }
 }
 
@@ -358,8 +403,12 @@ pub struct Dataset {
     pub requested: Option<Arc<Requested>>,
     /// The element for unwritten values; `None` is zeros.
     pub fill_value: Option<Vec<u8>>,
+    /// Whether elements that were never written have no defined value: they are read as zeros.
+    pub is_fill_undefined: bool,
     /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
+    /// When they make room for values, if the file says so.
+    pub allocation: Option<AllocationTime>,
     /// Bytes allocated in the file, if cheap to find (contiguous and compact); else `None`.
     pub stored_bytes: Option<u64>,
     /// netCDF-4: the extent that was written, if unlimited dimensions have grown beyond it. The rest is
@@ -383,7 +432,9 @@ impl Dataset {
             chunk_grid,
             filters: Vec::new(),
             fill_value: None,
+            is_fill_undefined: false,
             fill_time: FillTime::default(),
+            allocation: None,
             stored_bytes: None,
             dataspace,
             written_shape: None,
@@ -400,6 +451,10 @@ impl Dataset {
     /// The filters that a program asked for: the filters of the storage, or the requested ones.
     pub fn creation_filters(&self) -> &[FilterDescription] {
         self.requested.as_ref().map_or(&self.filters, |requested| &requested.filters)
+    }
+    /// Whether a program asked for values in the object's header.
+    pub fn is_created_compact(&self) -> bool {
+        self.requested.as_ref().map_or(self.storage == Storage::Compact, |requested| requested.is_compact)
     }
     /// Bytes of all elements, without their heap objects; `None` beyond 64 bits.
     pub fn value_bytes(&self) -> Option<u64> {

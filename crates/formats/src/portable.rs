@@ -1,6 +1,6 @@
 //! What of a dataset's description another file can have as it is.
 
-use hyperslab_array::{Datatype, Elements, HeapObjects, Result};
+use hyperslab_array::{Elements, HeapObjects, Result};
 
 use crate::array_file::collect_heap_references;
 use crate::object::Dataset;
@@ -9,7 +9,7 @@ impl Dataset {
     /// The same dataset without a fill value of its own.
     #[must_use]
     pub fn without_fill_value(&self) -> Self {
-        Self { fill_value: None, ..self.clone() }
+        Self { fill_value: None, is_fill_undefined: false, ..self.clone() }
     }
 
     /// The fill value for a copy of this dataset in another file, with the heap objects that it points at, which `heap` reads if there are
@@ -20,7 +20,6 @@ impl Dataset {
     pub fn portable_fill_value(&self, heap: impl FnOnce() -> Result<HeapObjects>) -> Result<Option<Elements>> {
         let Some(fill) = &self.fill_value else { return Ok(None) };
         // Zeros that were given are not the same as no fill value: the HDF5 library writes them into storage that it allocates.
-        let mut is_empty = false;
         let mut objects = HeapObjects::default();
         if self.datatype.uses_heap() {
             let mut points = false;
@@ -31,11 +30,6 @@ impl Dataset {
             if points {
                 objects = heap()?;
             }
-            // An empty text or sequence may have other bytes.
-            is_empty = !points && (fill.iter().all(|byte| *byte == 0) || matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. }));
-        }
-        if is_empty {
-            return Ok(None);
         }
         Ok(Some(Elements { datatype: self.datatype.clone(), bytes: fill.clone(), heap: objects }))
     }

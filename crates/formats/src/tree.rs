@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, ErrorKind, Result};
 
-use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId};
+use crate::{Attributes, CreationOrder, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, ObjectProperties};
 
 /// Determines the path of an object.
 pub type PathOf<'a> = dyn Fn(ObjectId) -> Result<String> + 'a;
@@ -76,6 +76,14 @@ pub trait Tree: Send + Sync {
     /// As of [`Tree::links`].
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
         Ok(self.links(group)?.is_tracked())
+    }
+    /// What the file says of an object beyond its content. Nothing of it is kept.
+    ///
+    /// # Errors
+    /// As of [`Tree::object`].
+    fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        let attribute_order = CreationOrder::of(self.attributes(id)?.tracked);
+        Ok(ObjectProperties { link_order: CreationOrder::of(self.tracks_links(id)?), attribute_order, ..ObjectProperties::default() })
     }
     /// Names and coordinates of a dataset's dimensions, one for each. `path_of` determines the path of a dimension scale
     /// that has no name of its own.

@@ -8,8 +8,8 @@ use hyperslab_array::{
 };
 use hyperslab_formats::filter::Pipeline;
 use hyperslab_formats::hdf5::writer::{
-    NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, SUPERBLOCK_BYTES, StoredChunk, encode_dataspace, encode_datatype,
-    encode_metadata, encode_superblock, parse_dataspace, parse_datatype,
+    NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewProperties, NewStorage, SUPERBLOCK_BYTES, StoredChunk, encode_dataspace,
+    encode_datatype, encode_metadata, encode_superblock, parse_dataspace, parse_datatype,
 };
 use hyperslab_formats::{ChunkSource, FillTime, ObjectId, OpenOptions, Tree, open};
 use hyperslab_storage::Memory;
@@ -102,13 +102,15 @@ proptest! {
             datatype: Datatype::integer(4, true, ByteOrder::Little),
             dataspace: Dataspace::Simple { shape: shape.clone(), max_shape },
             fill_value: None,
+            is_fill_undefined: false,
+            allocation: None,
             fill_time: FillTime::default(),
             filters,
             storage: NewStorage::Chunked { chunk_shape: vec![3, 2], chunks: chunks.clone() },
         };
         let objects = vec![
-            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![("x".to_owned(), NewLink::Hard(1))]) },
-            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Dataset(Box::new(dataset)) },
+            NewObject { attributes: Vec::new(), properties: NewProperties::default(), content: NewContent::Group(vec![("x".to_owned(), NewLink::Hard(1))]) },
+            NewObject { attributes: Vec::new(), properties: NewProperties::default(), content: NewContent::Dataset(Box::new(dataset)) },
         ];
         let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES + 24 * counts.0 * counts.1).map_err(|e| TestCaseError::fail(e.to_string()))?;
         let id = member(opened.tree(), "x").map_err(|e| TestCaseError::fail(e.to_string()))?;
@@ -142,9 +144,13 @@ fn file(new: &NewFile, at: u64) -> hyperslab_array::Result<Arc<dyn hyperslab_for
 fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
     let datatype = Datatype::Reference { size: 8, kind: ReferenceKind::Object };
     let bytes = [2u64.to_le_bytes(), 0u64.to_le_bytes()].concat();
-    let attribute =
-        NewAttribute { name: "r".to_owned(), dataspace: Dataspace::fixed(vec![2]), value: Elements { datatype, bytes, heap: HeapObjects::default() } };
-    let group = |links, attributes| NewObject { attributes, tracked: false, content: NewContent::Group(links) };
+    let attribute = NewAttribute {
+        name: "r".to_owned(),
+        committed: None,
+        dataspace: Dataspace::fixed(vec![2]),
+        value: Elements { datatype, bytes, heap: HeapObjects::default() },
+    };
+    let group = |links, attributes| NewObject { attributes, properties: NewProperties::default(), content: NewContent::Group(links) };
     let objects = vec![group(vec![("a".to_owned(), NewLink::Hard(1))], Vec::new()), group(Vec::new(), vec![attribute])];
     let opened = file(&NewFile { objects, ..NewFile::default() }, SUPERBLOCK_BYTES)?;
     let id = member(opened.tree(), "a")?;
@@ -157,8 +163,8 @@ fn a_reference_in_an_attribute_points_at_its_object() -> Outcome {
 fn names_and_sizes_that_hdf5_cannot_say_are_refused() {
     let group = |name: &str| NewFile {
         objects: vec![
-            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(vec![(name.to_owned(), NewLink::Hard(1))]) },
-            NewObject { attributes: Vec::new(), tracked: false, content: NewContent::Group(Vec::new()) },
+            NewObject { attributes: Vec::new(), properties: NewProperties::default(), content: NewContent::Group(vec![(name.to_owned(), NewLink::Hard(1))]) },
+            NewObject { attributes: Vec::new(), properties: NewProperties::default(), content: NewContent::Group(Vec::new()) },
         ],
         ..NewFile::default()
     };

@@ -163,8 +163,8 @@ pub use hyperslab_array::{
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::{
-    Attributes, ChunkLocation, ChunkSource, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription, Format, Interpretation, Limits,
-    Link, LinkTarget, Links, Object, ObjectId, StorageLayout, VirtualMapping,
+    AllocationTime, Attributes, ChunkLocation, ChunkSource, CreationOrder, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription,
+    Format, Interpretation, Limits, Link, LinkTarget, Links, Object, ObjectId, ObjectProperties, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
     Counters, EachRead, File, FileVersion, Found, Gathered, MadeChunkIndex, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Error, Result, interruption};
 use hyperslab_formats::hdf5::recovered::{LostLink, RecoveredFile};
-use hyperslab_formats::hdf5::survey::{Damage, Survey};
+use hyperslab_formats::hdf5::survey::{Damage, Survey, SurveyedObject};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::Session;
 use hyperslab_storage::{LocalFile, Storage};
@@ -14,7 +14,7 @@ use hyperslab_write::{Existing, Loss, salvage};
 
 use crate::certainty;
 use crate::lenient::Lenient;
-use crate::report::{Certainty, LostPart, RecoveredObject, Recovery};
+use crate::report::{Certainty, DeletedObject, LostPart, RecoveredObject, Recovery};
 use crate::values::{LostChunks, SharedBytes, ValueCheck, datasets};
 
 /// Largest user block that is copied: one is held in memory.
@@ -26,13 +26,21 @@ const MAX_USER_BLOCK_BYTES: usize = 64 << 20;
 pub struct RecoverOptions {
     /// Whether an existing file is replaced.
     pub replace: bool,
+    /// Whether what is left of deleted objects is copied, too, from a file that is not damaged.
+    pub deleted: bool,
 }
 
 impl RecoverOptions {
     /// Replacing an existing file, or not.
     #[must_use]
     pub fn with_replace(self, replace: bool) -> Self {
-        Self { replace }
+        Self { replace, ..self }
+    }
+
+    /// With what is left of deleted objects, below `/lost+found`, or without.
+    #[must_use]
+    pub fn with_deleted(self, deleted: bool) -> Self {
+        Self { deleted, ..self }
     }
 }
 
@@ -69,47 +77,146 @@ pub fn recover(
 fn run(broken: &Path, out: &Path, session: &Session, options: &RecoverOptions, cancellation: &Cancellation, progress: &mut Progress<'_>) -> Result<Recovery> {
     let lenient = Arc::new(Lenient::new(LocalFile::open_growing(broken)?));
     let storage: Arc<dyn Storage> = lenient.clone();
-    let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), true, &mut |done, of| progress(done, of, "objects"))?;
-    survey.rescue(&mut |done, of| progress(done, of, "objects"))?;
-    if !survey.objects.iter().any(|object| object.object.is_some()) {
+    let unnamed = unnamed_addresses(broken, session, cancellation)?;
+    let walk = |progress: &mut Progress<'_>| {
+        let mut survey = Survey::of(&storage, session.limits(), session.may_open_others(), true, &mut |done, of| progress(done, of, "objects"))?;
+        survey.add_referenced(&unnamed)?;
+        Ok::<_, Error>(survey)
+    };
+    let survey = walk(progress)?;
+    let is_sound = survey.is_sound() && lenient.bad_ranges().is_empty();
+    // What nothing leads to in a file without damage was deleted, unless values refer to it.
+    let mut rescued = walk(progress)?;
+    rescued.rescue(&mut |done, of| progress(done, of, "objects"))?;
+    if !rescued.objects.iter().any(|object| object.object.is_some()) {
         return Err(Error::invalid_input("no object of HDF5 was found in the file: there is nothing to recover"));
     }
-    let mut report = Recovery {
-        file: broken.display().to_string(),
-        out: out.display().to_string(),
-        file_bytes: survey.file_bytes,
-        out_bytes: 0,
-        stated_bytes: survey.stated_end,
-        is_open_for_writing: survey.is_open_for_writing,
-        bad_ranges: Vec::new(),
-        damages: survey.damages.iter().map(|damage| in_words(&survey, damage)).collect(),
-        objects: Vec::new(),
-        lost: Vec::new(),
-        copied_chunks: 0,
-    };
-    lost_structures(&survey, &mut report);
-    let (first, lost_links) = RecoveredFile::of(&mut survey)?;
-    report.lost.extend(lost_links.into_iter().map(lost_link));
-    let first = Arc::new(first);
-    let lost_chunks = check_values(&survey, &first, &lenient, session, cancellation, &mut report, progress)?;
-    let file = Arc::new(first.without(&|object, position| lost_chunks.get(&object).is_some_and(|lost| lost.contains(position))));
-    let copied = session.file_of_arrays(broken, file.clone());
-    let shapes: HashMap<String, Vec<u64>> = datasets(&survey).map(|(object, dataset)| (object.path.clone(), dataset.dataspace.shape().to_vec())).collect();
-    let user_block = user_block(&survey, &lenient, &mut report)?;
+    let deleted = if is_sound { deleted(&rescued) } else { Vec::new() };
     let existing = if options.replace { Existing::Replace } else { Existing::Keep };
-    let (lost, objects) = (&mut report.lost, &mut report.objects);
-    let mut lose = |Loss { path, name, loses_values, reason, .. }: Loss| {
-        if loses_values && let Some(values) = objects.iter_mut().find(|object| object.path == path).and_then(|object| object.values.as_mut()) {
-            values.lose_all(shapes.get(&path).map(Vec::as_slice).unwrap_or_default());
+    let mut recovery = OneRecovery { broken, out, session, lenient: &lenient, cancellation, progress };
+    if !is_sound || (options.deleted && !deleted.is_empty()) {
+        let mut report = recovery.make(rescued, existing)?;
+        match is_sound {
+            true => set_apart(&mut report, deleted),
+            false => nameless(&mut report),
         }
-        let what = if name.is_some() { "attribute" } else { "object" };
-        lost.push(LostPart { what, path: Some(path), name, offset: None, reason });
-    };
-    let made = salvage(&copied, out, existing, &user_block, cancellation, &mut lose, &mut |done, of| progress(done, of, "bytes"))?;
-    (report.out_bytes, report.copied_chunks) = (made.bytes, made.copied_chunks);
-    lost_heap_values(&file, &copied, &mut report);
-    report.bad_ranges = lenient.bad_ranges();
+        return Ok(report);
+    }
+    let mut report = recovery.make(survey, existing)?;
+    if !report.lost.is_empty() && !deleted.is_empty() {
+        // References that lead to them become null references without them.
+        report = recovery.make(rescued, Existing::Replace)?;
+        nameless(&mut report);
+        return Ok(report);
+    }
+    report.deleted = deleted.into_iter().map(|found| DeletedObject { path: None, ..found }).collect();
     Ok(report)
+}
+
+/// The addresses of objects that only references lead to, if the file can be opened.
+fn unnamed_addresses(broken: &Path, session: &Session, cancellation: &Cancellation) -> Result<Vec<u64>> {
+    let Ok(file) = session.open(broken) else { return Ok(Vec::new()) };
+    match file.unnamed_objects(cancellation) {
+        Ok(found) => Ok(found.iter().filter_map(|walked| file.array_file().tree().address(walked.id)).collect()),
+        Err(error) if error.kind() == hyperslab_array::ErrorKind::Cancelled => Err(error),
+        // Damage: what is not found here is found where nothing leads to.
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+/// The objects to which no link leads, and whose header can be read.
+fn deleted(survey: &Survey) -> Vec<DeletedObject> {
+    let unlinked = survey.objects.iter().filter(|object| !object.is_linked);
+    let of = |object: &SurveyedObject| {
+        let kind = kind_of(object.object.as_ref()?);
+        Some(DeletedObject { path: Some(object.path.clone()), kind, offset: survey.base_address.saturating_add(object.address), losses: Vec::new() })
+    };
+    unlinked.filter_map(of).collect()
+}
+
+fn kind_of(object: &Object) -> &'static str {
+    match object {
+        Object::Group => "group",
+        Object::Dataset(_) => "dataset",
+        Object::Datatype(_) => "datatype",
+    }
+}
+
+/// Moves the losses of deleted objects to them: the file itself has lost nothing.
+fn set_apart(report: &mut Recovery, mut deleted: Vec<DeletedObject>) {
+    for part in std::mem::take(&mut report.lost) {
+        match deleted.iter_mut().find(|object| object.path == part.path) {
+            Some(object) => object.losses.push(part.reason),
+            None => report.lost.push(part),
+        }
+    }
+    report.deleted = deleted;
+}
+
+/// An object without a name is a loss: that of the link to it.
+fn nameless(report: &mut Recovery) {
+    let unnamed = report.objects.iter().filter(|object| !object.has_name);
+    let lost = |object: &RecoveredObject| {
+        let reason = "no link leads to the object: its name is lost, or it was deleted".to_owned();
+        LostPart { what: "link", path: Some(object.path.clone()), name: None, offset: Some(object.offset), reason }
+    };
+    let lost: Vec<LostPart> = unnamed.map(lost).collect();
+    report.lost.extend(lost);
+}
+
+/// One run, from a survey to a new file.
+struct OneRecovery<'a, 'p> {
+    broken: &'a Path,
+    out: &'a Path,
+    session: &'a Session,
+    lenient: &'a Lenient,
+    cancellation: &'a Cancellation,
+    progress: &'a mut Progress<'p>,
+}
+
+impl OneRecovery<'_, '_> {
+    fn make(&mut self, mut survey: Survey, existing: Existing) -> Result<Recovery> {
+        let Self { broken, out, session, lenient, cancellation, .. } = *self;
+        let progress = &mut *self.progress;
+        let mut report = Recovery {
+            file: broken.display().to_string(),
+            out: out.display().to_string(),
+            file_bytes: survey.file_bytes,
+            out_bytes: 0,
+            stated_bytes: survey.stated_end,
+            is_open_for_writing: survey.is_open_for_writing,
+            bad_ranges: Vec::new(),
+            damages: survey.damages.iter().map(|damage| in_words(&survey, damage)).collect(),
+            objects: Vec::new(),
+            lost: Vec::new(),
+            copied_chunks: 0,
+            changes: Vec::new(),
+            deleted: Vec::new(),
+        };
+        lost_structures(&survey, &mut report);
+        let (first, lost_links) = RecoveredFile::of(&mut survey)?;
+        report.lost.extend(lost_links.into_iter().map(lost_link));
+        let first = Arc::new(first);
+        let lost_chunks = check_values(&survey, &first, lenient, session, cancellation, &mut report, progress)?;
+        let file = Arc::new(first.without(&|object, position| lost_chunks.get(&object).is_some_and(|lost| lost.contains(position))));
+        let copied = session.file_of_arrays(broken, file.clone());
+        let shapes: HashMap<String, Vec<u64>> = datasets(&survey).map(|(object, dataset)| (object.path.clone(), dataset.dataspace.shape().to_vec())).collect();
+        let user_block = user_block(&survey, lenient, &mut report)?;
+        let (lost, objects) = (&mut report.lost, &mut report.objects);
+        let mut lose = |Loss { path, name, loses_values, reason, .. }: Loss| {
+            if loses_values && let Some(values) = objects.iter_mut().find(|object| object.path == path).and_then(|object| object.values.as_mut()) {
+                values.lose_all(shapes.get(&path).map(Vec::as_slice).unwrap_or_default());
+            }
+            let what = if name.is_some() { "attribute" } else { "object" };
+            lost.push(LostPart { what, path: Some(path), name, offset: None, reason });
+        };
+        let made = salvage(&copied, out, existing, &user_block, cancellation, &mut lose, &mut |done, of| progress(done, of, "bytes"))?;
+        (report.out_bytes, report.copied_chunks) = (made.bytes, made.copied_chunks);
+        report.changes = made.changes.into_iter().map(|change| (change.path, change.text)).collect();
+        lost_heap_values(&file, &copied, &mut report);
+        report.bad_ranges = lenient.bad_ranges();
+        Ok(report)
+    }
 }
 
 /// The bytes in front of the superblock, which belong to the user.
@@ -198,11 +305,7 @@ fn check_values(
         });
         report.objects.push(RecoveredObject {
             path: object.path.clone(),
-            kind: match content {
-                Object::Group => "group",
-                Object::Dataset(_) => "dataset",
-                Object::Datatype(_) => "datatype",
-            },
+            kind: kind_of(content),
             offset: survey.base_address.saturating_add(object.address),
             has_name: object.is_linked,
             certainty,

@@ -42,6 +42,24 @@ pub struct Recovery {
     pub lost: Vec<LostPart>,
     /// Chunks that were copied without decoding.
     pub copied_chunks: u64,
+    /// What of the objects is not as it was.
+    pub changes: Vec<(String, String)>,
+    /// Objects that a program has deleted from a file that is not damaged: what is left of them. They are no loss.
+    pub deleted: Vec<DeletedObject>,
+}
+
+/// What is left of an object that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct DeletedObject {
+    /// Its path in the new file, if it is there.
+    pub path: Option<String>,
+    /// `group`, `dataset` or `datatype`.
+    pub kind: &'static str,
+    /// Offset of its header in the file.
+    pub offset: u64,
+    /// What of it is not in the new file, or not complete.
+    pub losses: Vec<String>,
 }
 
 /// An object in the new file.

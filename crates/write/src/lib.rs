@@ -29,6 +29,7 @@ pub use container::plan::{WriteMode, WritePlan};
 pub use container::record::SubfileRecord;
 pub use container::staged::{Staged, StagedBase};
 pub use container::task::{Extent, Task};
+pub use file::copying::changes::Change;
 pub use file::definition::{AttributeValue, DatasetDefinition};
 pub use file::file_writer::{FileWriter, no_heap};
 pub use file::names::{ObjectInfo, ObjectKind};

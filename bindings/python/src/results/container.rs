@@ -105,10 +105,17 @@ pub(crate) struct Fused {
     pub copied_chunks: u64,
     /// Bytes of values that were encoded again.
     pub reencoded_bytes: u64,
+    /// What is not as it was: paths of objects, and texts.
+    pub changes: Vec<(String, String)>,
+}
+
+/// Paths and texts of changes.
+pub(crate) fn changes(found: Vec<hyperslab::write::Change>) -> Vec<(String, String)> {
+    found.into_iter().map(|hyperslab::write::Change { path, text, .. }| (path, text)).collect()
 }
 
 impl From<hyperslab::write::Fused> for Fused {
     fn from(fused: hyperslab::write::Fused) -> Self {
-        Self { bytes: fused.bytes, copied_chunks: fused.copied_chunks, reencoded_bytes: fused.reencoded_bytes }
+        Self { bytes: fused.bytes, copied_chunks: fused.copied_chunks, reencoded_bytes: fused.reencoded_bytes, changes: changes(fused.changes) }
     }
 }

@@ -98,6 +98,15 @@ impl Columns<'_> {
         let array = self.column(name)?.as_binary_opt::<i64>().ok_or_else(|| self.wrong(name))?;
         Ok(array.value(row).to_vec())
     }
+    /// The times of a copied object. Older catalogs do not have the column.
+    fn times(&self, row: usize) -> Result<Option<[u32; 4]>> {
+        const NAME: &str = "times";
+        let Some(column) = self.0.column_by_name(NAME).filter(|column| column.is_valid(row)) else { return Ok(None) };
+        let array = column.as_list_opt::<i32>().ok_or_else(|| self.wrong(NAME))?.value(row);
+        let values = array.as_primitive_opt::<UInt64Type>().ok_or_else(|| self.wrong(NAME))?.values();
+        let times: Option<Vec<u32>> = values.iter().map(|time| u32::try_from(*time).ok()).collect();
+        times.and_then(|times| times.try_into().ok()).map(Some).ok_or_else(|| self.wrong(NAME))
+    }
     fn lengths(&self, name: &str, row: usize) -> Result<Vec<u64>> {
         let array = self.column(name)?.as_list_opt::<i32>().ok_or_else(|| self.wrong(name))?;
         Ok(array.value(row).as_primitive_opt::<UInt64Type>().ok_or_else(|| self.wrong(name))?.values().to_vec())
@@ -158,6 +167,7 @@ fn load_object(columns: &Columns<'_>, row: usize, decode: DecodeDatatype<'_>) ->
     object.extra_references = columns.i64("references", row)?;
     object.born = columns.i64("born", row)?;
     object.comment = columns.text("comment", row)?;
+    object.times = columns.times(row)?;
     Ok(object)
 }
 

@@ -112,6 +112,7 @@ struct ObjectColumns {
     next_attribute: Int64Builder,
     references: Int64Builder,
     born: Int64Builder,
+    times: ListBuilder<UInt64Builder>,
 }
 
 impl ObjectColumns {
@@ -123,6 +124,7 @@ impl ObjectColumns {
         self.comment.append_option(object.comment.as_deref());
         self.attribute_order.append_value(object.attributes_tracked);
         self.born.append_value(object.born);
+        lengths(&mut self.times, object.times.map(|times| times.map(u64::from)).as_ref().map(<[u64; 4]>::as_slice));
         self.references.append_value(object.extra_references);
         self.next_attribute.append_value(object.next_attribute);
         self.file.append_option(file);
@@ -189,6 +191,7 @@ impl ObjectColumns {
             ("next_attribute", Arc::new(self.next_attribute.finish())),
             ("references", Arc::new(self.references.finish())),
             ("born", Arc::new(self.born.finish())),
+            ("times", Arc::new(self.times.finish())),
         ];
         batch(columns, metadata)
     }

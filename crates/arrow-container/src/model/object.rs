@@ -49,6 +49,8 @@ pub struct Object {
     pub extra_references: i64,
     /// Creation time in seconds since 1970; 0: not tracked.
     pub born: i64,
+    /// Times of access, modification, change and creation that a copied object has in seconds since 1970.
+    pub times: Option<[u32; 4]>,
 }
 
 impl Object {
@@ -64,6 +66,7 @@ impl Object {
             fill: None,
             extra_references: 0,
             born: 0,
+            times: None,
         }
     }
 

@@ -16,6 +16,13 @@ pub struct Pipeline {
     pub filters: Vec<Filter>,
 }
 
+impl FilterDescription {
+    /// The filter, to be written again as it is.
+    pub fn to_filter(&self) -> Filter {
+        Filter { id: self.id, name: self.stored_name.clone(), optional: self.optional, parameters: self.parameters.clone() }
+    }
+}
+
 /// What bytes after the last filter but one may be longer than the chunk: checksums and headers.
 const SLACK_BYTES: usize = 64 << 10;
 
@@ -35,7 +42,13 @@ impl Pipeline {
 
     /// The filters for people.
     pub fn describe(&self) -> Vec<FilterDescription> {
-        let describe = |filter: &Filter| FilterDescription { id: filter.id, name: filter.label(), parameters: filter.parameters.clone() };
+        let describe = |filter: &Filter| FilterDescription {
+            id: filter.id,
+            name: filter.label(),
+            parameters: filter.parameters.clone(),
+            optional: filter.optional,
+            stored_name: filter.name.clone(),
+        };
         self.filters.iter().map(describe).collect()
     }
 

@@ -6,13 +6,14 @@ use hyperslab_array::{ChunkGrid, Dataspace, Datatype, Error, Result, Selection};
 
 use super::heap::LocalHeap;
 use super::layout::{ChunkedLayout, Layout, StoredDataset};
+use super::message::fill_value::FillMessage;
 use super::message::layout::LayoutMessage;
 use super::message::{dataspace, external_files, fill_value, filter_pipeline, layout};
 use super::object_header::{ObjectHeader, kind};
 use super::{Source, chunk_locator, virtual_dataset};
 use crate::filter::Pipeline;
 use crate::object::{BLOCK_BYTES, block_shape};
-use crate::{ChunkLocation, ChunkSource, Dataset, ExternalFile, FillTime, StorageLayout, VirtualMapping};
+use crate::{ChunkLocation, ChunkSource, Dataset, ExternalFile, StorageLayout, VirtualMapping};
 
 pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, StoredDataset)> {
     let missing = |what: &str| Error::corrupt(format!("a dataset without its {what} message"));
@@ -23,7 +24,7 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         Some(message) => message.parse(source, filter_pipeline::parse)?,
         None => Pipeline::default(),
     };
-    let (fill_value, fill_time) = fill_value(source, header, &datatype)?;
+    let fill = fill_value(source, header, &datatype)?;
     let virtual_mappings = match &message {
         LayoutMessage::Virtual(place) => virtual_dataset::mappings(source, *place)?,
         _ => Arc::<[VirtualMapping]>::default(),
@@ -47,8 +48,10 @@ pub(super) fn parse(source: &Source, header: &ObjectHeader) -> Result<(Dataset, 
         dataspace,
         storage,
         chunk_shape,
-        fill_value,
-        fill_time,
+        fill_value: fill.value,
+        is_fill_undefined: fill.is_undefined,
+        fill_time: fill.time,
+        allocation: fill.allocation,
         stored_bytes,
         written_shape: None,
         requested: None,
@@ -69,18 +72,18 @@ fn external_files(source: &Source, header: &ObjectHeader) -> Result<Arc<[Externa
     named.collect()
 }
 
-fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Result<(Option<Vec<u8>>, FillTime)> {
-    let (value, time) = match (header.find(kind::FILL_VALUE), header.find(kind::FILL_VALUE_OLD)) {
+fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Result<FillMessage> {
+    let fill = match (header.find(kind::FILL_VALUE), header.find(kind::FILL_VALUE_OLD)) {
         (Some(message), _) => message.parse(source, fill_value::parse)?,
-        (None, Some(message)) => (message.parse(source, fill_value::parse_old)?, FillTime::default()),
-        (None, None) => (None, FillTime::default()),
+        (None, Some(message)) => message.parse(source, fill_value::parse_old)?,
+        (None, None) => FillMessage::default(),
     };
     // Variable-length fill values are references into a heap; a null one is the empty value.
-    match value {
+    match &fill.value {
         Some(value) if value.len() as u64 != datatype.size() => {
             Err(Error::corrupt(format!("a fill value of {} bytes for elements of {}", value.len(), datatype.size())))
         }
-        value => Ok((value, time)),
+        _ => Ok(fill),
     }
 }
 

@@ -10,11 +10,11 @@ use hyperslab_storage::ForkMutex;
 
 use super::layout::StoredDataset;
 use super::parsed_object::{ParsedObject, parse};
-use super::{Source, attributes, group};
+use super::{Source, attributes, group, object_properties};
 use crate::budget::Budget;
 use crate::recent::Recent;
 use crate::tree::PathOf;
-use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree, netcdf4};
+use crate::{Attributes, Dataset, Dimension, DimensionScale, Link, Links, Object, ObjectId, ObjectProperties, Tree, netcdf4};
 
 /// Bytes of parsed objects that are kept for each file, about.
 const KEPT_BYTES: u64 = 16 << 20;
@@ -291,6 +291,9 @@ impl Tree for LazyTree {
     }
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
         group::is_tracked(&self.source.with_own_budget(), &self.kept(group)?.parsed.header)
+    }
+    fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        object_properties::read(&self.source.with_own_budget(), id.0)
     }
     fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
         netcdf4::attached(self, dataset, path_of)

@@ -24,6 +24,7 @@ mod layout;
 mod lazy_tree;
 mod message;
 mod object_header;
+mod object_properties;
 mod parsed_object;
 pub mod recovered;
 mod reference;

@@ -11,13 +11,14 @@ use hyperslab_storage::{ForkMutex, Storage};
 
 use super::heap::GlobalHeap;
 use super::layout::{Layout, StoredDataset};
-use super::survey::{FoundObject, LOST_AND_FOUND, Survey, SurveyedChunk};
-use super::{Source, reference};
+use super::object_header::ObjectHeader;
+use super::survey::{FoundObject, LOST_AND_FOUND, Survey, SurveyedChunk, SurveyedObject};
+use super::{Source, group, object_properties, reference};
 use crate::array_file::collect_heap_references;
 use crate::tree::PathOf;
 use crate::{
     ArrayFile, Attributes, ChunkLocation, ChunkLocations, ChunkSource, Dataset, Dimension, DimensionScale, Format, Link, LinkTarget, Links, Object, ObjectId,
-    Tree,
+    ObjectProperties, Tree,
 };
 
 /// IDs of groups that are not in the file: the root, if it is lost, and the one of objects without names.
@@ -52,6 +53,7 @@ struct LostHeap {
 }
 
 struct RecoveredTree {
+    source: Source,
     root: ObjectId,
     nodes: BTreeMap<u64, Node>,
 }
@@ -108,10 +110,10 @@ impl RecoveredFile {
                 let chunks = object.chunks.iter().map(|chunk| (chunk.position.clone(), chunk.clone()));
                 datasets.insert(object.address, RecoveredDataset { description: description.clone(), stored: Arc::new(stored), chunks: chunks.collect() });
             }
-            let links = Arc::new(Links::new(links, false));
+            let links = Arc::new(in_order(&survey.source, object, links));
             nodes.insert(object.address, Node { path: object.path.clone(), object: content, attributes, links });
         }
-        let tree = Arc::new(RecoveredTree::with_lost(nodes, root, nameless));
+        let tree = Arc::new(RecoveredTree::with_lost(survey.source.clone(), nodes, root, nameless));
         Ok((Self { source: survey.source.clone(), tree, datasets, heap: LostHeap::default() }, lost_links))
     }
 
@@ -264,9 +266,23 @@ impl RecoveredFile {
     }
 }
 
+/// The links of a group in the order of their creation if the group records it and is whole; else by their names.
+fn in_order(source: &Source, object: &SurveyedObject, mut links: Vec<Link>) -> Links {
+    let is_whole = object.is_whole && object.has_all_links && object.reattached_links == 0;
+    let stored = is_whole.then(|| {
+        let source = source.with_own_budget();
+        let header = ObjectHeader::read(&source, object.address)?;
+        group::links(&source, &header)
+    });
+    let Some(Ok(stored)) = stored.filter(|stored| stored.as_ref().is_ok_and(|stored| stored.tracked)) else { return Links::new(links, false) };
+    let positions: HashMap<&str, usize> = stored.links.iter().enumerate().map(|(position, link)| (link.name.as_str(), position)).collect();
+    links.sort_by_key(|link| positions.get(link.name.as_str()).copied().unwrap_or(usize::MAX));
+    Links::new(links, true)
+}
+
 impl RecoveredTree {
     /// The tree with the group of objects without names, and a root if that is lost.
-    fn with_lost(mut nodes: BTreeMap<u64, Node>, root: u64, nameless: Vec<Link>) -> Self {
+    fn with_lost(source: Source, mut nodes: BTreeMap<u64, Node>, root: u64, nameless: Vec<Link>) -> Self {
         let group = |path: &str, links: Vec<Link>| Node {
             path: path.to_owned(),
             object: Object::Group,
@@ -274,6 +290,7 @@ impl RecoveredTree {
             links: Arc::new(Links::new(links, false)),
         };
         let mut below: Vec<Link> = nodes.get(&root).map(|node| node.links.as_slice().to_vec()).unwrap_or_default();
+        let is_tracked = nodes.get(&root).is_some_and(|node| node.links.is_tracked());
         if !nameless.is_empty() {
             nodes.insert(LOST, group(&format!("/{LOST_AND_FOUND}"), nameless));
             let mut name = LOST_AND_FOUND.to_owned();
@@ -283,10 +300,10 @@ impl RecoveredTree {
             below.push(Link::new(name, LinkTarget::Hard(ObjectId(LOST))));
         }
         match nodes.get_mut(&root) {
-            Some(node) => node.links = Arc::new(Links::new(below, false)),
+            Some(node) => node.links = Arc::new(Links::new(below, is_tracked)),
             None => drop(nodes.insert(root, group("/", below))),
         }
-        Self { root: ObjectId(root), nodes }
+        Self { source, root: ObjectId(root), nodes }
     }
 
     fn node(&self, id: ObjectId) -> Result<&Node> {
@@ -306,6 +323,12 @@ impl Tree for RecoveredTree {
     }
     fn links(&self, group: ObjectId) -> Result<Arc<Links>> {
         Ok(self.node(group)?.links.clone())
+    }
+    fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        if [ROOT, LOST].contains(&id.0) {
+            return Ok(ObjectProperties::default());
+        }
+        object_properties::read(&self.source.with_own_budget(), id.0)
     }
     fn dimensions(&self, dataset: ObjectId, _: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
         let count = self.object(dataset)?.dataset().map_or(0, |dataset| dataset.dataspace.ndim());

@@ -9,7 +9,7 @@ use super::interpreted::Interpreted;
 use super::phony::Phony;
 use super::shown::{self, BOOKKEEPING};
 use crate::tree::PathOf;
-use crate::{Attributes, Dimension, DimensionScale, Link, Links, Object, ObjectId, Tree};
+use crate::{Attributes, Dimension, DimensionScale, Link, Links, Object, ObjectId, ObjectProperties, Tree};
 
 /// The objects of an HDF5 file by the netCDF-4 conventions: dimensions with names, coordinate variables, and no bookkeeping.
 pub struct Netcdf4Tree {
@@ -62,6 +62,9 @@ impl Tree for Netcdf4Tree {
     }
     fn tracks_links(&self, group: ObjectId) -> Result<bool> {
         self.file.tracks_links(group)
+    }
+    fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        self.file.properties(id)
     }
     fn dimensions(&self, dataset: ObjectId, path_of: &PathOf<'_>) -> Result<Arc<[DimensionScale]>> {
         if let Some(dimensions) = self.interpreted.dimensions(dataset, path_of)? {

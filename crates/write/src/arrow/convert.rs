@@ -13,6 +13,7 @@ use hyperslab_formats::{Dataset, Format, Object, ObjectId, block_shape};
 
 use super::objects::{Objects, datatype, failed};
 use super::values::Values;
+use crate::file::copying::changes::Change;
 use crate::file::copying::source_file::SourceFile;
 use crate::file::reading_session::reading_session;
 
@@ -26,7 +27,7 @@ const BLOCK_BYTES: u64 = 32 << 20;
 /// # Errors
 /// `InvalidInput` if something exists at `target`; `Unsupported` for files and objects that cannot be copied; `Io` or `Corrupt` if
 /// they cannot be read or written; `Cancelled`.
-pub fn to_container(source: &Path, target: &Path, one_file: bool, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+pub fn to_container(source: &Path, target: &Path, one_file: bool, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Vec<Change>> {
     let session = reading_session()?;
     let file = session.open(source)?;
     let located = |error: Error| error.in_file(source.display().to_string());
@@ -40,10 +41,14 @@ pub fn to_container(source: &Path, target: &Path, one_file: bool, cancellation: 
     let container = Container::create(target, Create::New, root, Vec::new(), options)
         .map_err(|error| Error::invalid_input(error.message).in_file(target.display().to_string()))?;
     let copied = copy(&file, &found, &container, cancellation, progress).map_err(located);
-    let published = copied.and_then(|()| {
+    let published = copied.and_then(|mut changes| {
+        if file.array_file().user_block_bytes() > 0 {
+            changes.push(Change::new("/", "the container does not keep the user block"));
+        }
         container
             .change()
             .and_then(|()| container.publish())
+            .map(|()| changes)
             .map_err(|error| Error::new(hyperslab_array::ErrorKind::Io, error.message).in_file(target.display().to_string()))
     });
     drop(container);
@@ -60,7 +65,7 @@ fn copy(
     container: &Arc<Container>,
     cancellation: &Cancellation,
     progress: &mut dyn FnMut(u64, u64),
-) -> Result<()> {
+) -> Result<Vec<Change>> {
     let mut objects = Objects::new(file, found, container);
     objects.add()?;
     let ids = objects.ids.clone();
@@ -79,7 +84,7 @@ fn copy(
             .map_err(|error| error.at_object(path))?;
         }
     }
-    Ok(())
+    Ok(objects.changes)
 }
 
 struct DatasetCopy<'a> {

@@ -11,11 +11,13 @@ use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{self, AttributeValue, Body, ROOT, StoredDatatype, Target};
 use hyperslab_arrow_container::table::Table;
 use hyperslab_container_format::{Decoded, decode, encode_datatype, encode_properties};
-use hyperslab_formats::{Dataset, Limits, Object, ObjectId};
+use hyperslab_formats::{CreationOrder, Dataset, Limits, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::references::with_allowed_references;
 use super::values::Values;
+use crate::file::copying::changes::Change;
+use crate::file::copying::properties::stored_order;
 use crate::file::copying::source_file::SourceFile;
 use crate::file::references::links::Link;
 
@@ -56,11 +58,13 @@ pub(super) struct Objects<'a> {
     pub ids: HashMap<ObjectId, u64>,
     /// Objects of the container by their path in the file.
     by_path: HashMap<String, u64>,
+    /// What the container does not keep.
+    pub changes: Vec<Change>,
 }
 
 impl<'a> Objects<'a> {
     pub fn new(file: &'a File, source: &'a SourceFile<'a>, container: &'a Container) -> Self {
-        Self { file, source, container, ids: HashMap::new(), by_path: HashMap::new() }
+        Self { file, source, container, ids: HashMap::new(), by_path: HashMap::new(), changes: Vec::new() }
     }
 
     /// Adds all objects. Datasets have no values yet: their fill value is set when those are written.
@@ -68,6 +72,11 @@ impl<'a> Objects<'a> {
         for (path, id, object) in self.source.objects() {
             let made = match object {
                 Object::Group if *id == self.file.root() => {
+                    let found = self.comment_and_times(path, *id)?;
+                    let mut tree = lock(&self.container.tree);
+                    let root = tree.object_mut(ROOT).map_err(failed)?;
+                    (root.comment, root.times) = found;
+                    drop(tree);
                     self.ids.insert(*id, ROOT);
                     self.by_path.insert(path.clone(), ROOT);
                     continue;
@@ -79,6 +88,16 @@ impl<'a> Objects<'a> {
                 }
                 Object::Dataset(dataset) => {
                     let (encoded, decoded) = datatype(&dataset.datatype, false).map_err(|error| error.at_object(path))?;
+                    if with_allowed_references(&dataset.datatype, false) != dataset.datatype {
+                        self.changes.push(Change::new(path, "references next to values of variable length have the form of HDF5 1.12 in the container"));
+                    }
+                    let points = dataset.fill_value.as_ref().is_some_and(|fill| fill.iter().any(|byte| *byte != 0));
+                    if points && matches!(dataset.datatype, Datatype::VariableString { .. }) && self.file.fill_heap(*id)?.is_empty() {
+                        self.changes.push(Change::new(path, "the fill value was an empty text, and is none in the container"));
+                    }
+                    if !dataset.virtual_mappings.is_empty() || !dataset.external_files.is_empty() {
+                        self.changes.push(Change::new(path, "the values were in other datasets or files, and are in the container now"));
+                    }
                     let stored = StoredDatatype::new(encoded, decoded.form.stored());
                     let empty = StoredSpace::Simple { shape: vec![0], max_shape: vec![0] };
                     let table = Table::create(&stored.decoded, &empty, &self.container.folder, None, Vec::new()).map_err(failed)?;
@@ -88,8 +107,10 @@ impl<'a> Objects<'a> {
             };
             // What is in a group without a name is kept by its link.
             let is_unnamed = !is_of_links(path) && !path.contains('/');
-            let kept = model::Object { extra_references: i64::from(is_unnamed), ..made };
-            let added = lock(&self.container.tree).add(kept);
+            let mut made = made;
+            made.extra_references = i64::from(is_unnamed);
+            (made.comment, made.times) = self.comment_and_times(path, *id)?;
+            let added = lock(&self.container.tree).add(made);
             self.ids.insert(*id, added);
             self.by_path.insert(path.clone(), added);
         }
@@ -97,11 +118,29 @@ impl<'a> Objects<'a> {
         self.link()
     }
 
+    /// The comment of an object, and its times.
+    fn comment_and_times(&mut self, path: &str, id: ObjectId) -> Result<(Option<String>, Option<[u32; 4]>)> {
+        let properties = self.source.properties(id).map_err(|error| error.at_object(path))?;
+        let mut note = |text: &str| self.changes.push(Change::new(path, text));
+        let is_unknown = |order: CreationOrder| order.is_tracked != order.is_indexed;
+        if is_unknown(properties.link_order) || is_unknown(properties.attribute_order) {
+            note("the order of creation was recorded without an index of it, and has one now");
+        }
+        let comment = properties.comment.and_then(|comment| {
+            let text = String::from_utf8(comment);
+            if text.is_err() {
+                note("the comment is not UTF-8, and was left out");
+            }
+            text.ok()
+        });
+        Ok((comment, properties.times.map(|times| [times.access, times.modification, times.change, times.birth])))
+    }
+
     /// Lets datasets refer to the committed datatypes that are theirs.
     fn commit_datatypes(&self) -> Result<()> {
         for (_, id, object) in self.source.objects() {
-            let Object::Dataset(dataset) = object else { continue };
-            let Some(committed) = self.source.committed(&dataset.datatype).and_then(|path| self.by_path.get(&path).copied()) else { continue };
+            let Object::Dataset(_) = object else { continue };
+            let Some(committed) = self.source.committed(*id)?.and_then(|path| self.by_path.get(&path).copied()) else { continue };
             let added = self.id(*id)?;
             let mut tree = lock(&self.container.tree);
             let made = tree.object_mut(added).map_err(failed)?;
@@ -140,12 +179,15 @@ impl<'a> Objects<'a> {
 
     /// Adds the attributes of an object.
     pub fn attributes(&self, values: &Values<'_>, path: &str, id: ObjectId) -> Result<()> {
-        let attributes = self.file.attributes(id)?;
+        let (attributes, properties) = (self.file.attributes(id)?, self.source.properties(id)?);
         let added = self.id(id)?;
         let mut made = Vec::new();
-        for (order, attribute) in (0i64..).zip(attributes.iter()) {
+        let stored = stored_order(&attributes, &properties).into_iter().filter_map(|position| attributes.list.get(position));
+        for (order, attribute) in (0i64..).zip(stored) {
             let value = self.attribute(values, attribute, added, order);
-            made.push(value.map_err(|error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message())).at_object(path))?);
+            let mut value = value.map_err(|error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message())).at_object(path))?;
+            value.datatype.committed = properties.committed_of_attributes.get(&attribute.name).and_then(|id| self.ids.get(id)).copied();
+            made.push(value);
         }
         let mut tree = lock(&self.container.tree);
         let object = tree.object_mut(added).map_err(failed)?;

@@ -21,7 +21,7 @@ fn label(extent: u64) -> Result<AttributeFragment> {
         character_set: hyperslab_array::CharacterSet::Ascii,
     };
     let value = Elements { datatype, bytes, heap: HeapObjects::default() };
-    Ok(AttributeFragment::Value(StoredValue::new(&AttributeValue { dataspace: Dataspace::Scalar, value })?))
+    Ok(AttributeFragment::Value(StoredValue::new(&AttributeValue::new(Dataspace::Scalar, value))?))
 }
 
 fn is_dimension(name: &AttributeFragment) -> bool {

@@ -235,13 +235,13 @@ impl StoredValue {
         if dataspace.element_count()?.checked_mul(datatype.size()) != Some(self.bytes.0.len() as u64) {
             return Err(Error::invalid_input(format!("a fragment with a value of {} bytes for shape {:?}", self.bytes.0.len(), dataspace.shape())));
         }
-        Ok(AttributeValue { dataspace, value: Elements { datatype, bytes: self.bytes.0.clone(), heap } })
+        Ok(AttributeValue::new(dataspace, Elements { datatype, bytes: self.bytes.0.clone(), heap }))
     }
 }
 
 impl DatasetFragment {
     pub fn new(global: &DatasetDefinition, rows: bool, origin: Vec<u64>, shape: Vec<u64>, written: Vec<Region>, scalar: Option<&Elements>) -> Result<Self> {
-        let scalar = scalar.map(|value| StoredValue::new(&AttributeValue { dataspace: global.dataspace.clone(), value: value.clone() }));
+        let scalar = scalar.map(|value| StoredValue::new(&AttributeValue::new(global.dataspace.clone(), value.clone())));
         Ok(Self {
             datatype: Hex(encode_datatype(&global.datatype)?),
             dataspace: Hex(encode_dataspace(&global.dataspace)?),
@@ -280,7 +280,10 @@ impl DatasetFragment {
             filters: Pipeline::default(),
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
             fill_heap: HeapObjects::default(),
+            is_fill_undefined: false,
             fill_time: fill_time(self.fill_time.as_deref())?,
+            allocation: None,
+            is_compact: false,
         })
     }
 }

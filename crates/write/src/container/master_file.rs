@@ -118,7 +118,7 @@ impl MasterReader<'_> {
         let definition = DatasetDefinition {
             fill_value: found.fill_value.clone(),
             fill_time: found.fill_time,
-            committed: self.source.committed(&found.datatype),
+            committed: self.source.committed(id)?,
             ..DatasetDefinition::new(found.datatype.clone(), found.dataspace.clone())
         };
         let parts = found.virtual_mappings.iter().map(|mapping| {
@@ -148,7 +148,7 @@ impl MasterReader<'_> {
             return Err(refused(path, "a dataset that no task wrote"));
         }
         let value = self.file.read(id, &Selection::all(found.dataspace.shape()), &Cancellation::new()).map_err(|error| error.at_object(path))?;
-        StoredValue::new(&AttributeValue { dataspace: found.dataspace.clone(), value })
+        StoredValue::new(&AttributeValue::new(found.dataspace.clone(), value))
     }
 
     /// The attributes of an object, and the paths of its dimension scales, by dimension.
@@ -163,11 +163,11 @@ impl MasterReader<'_> {
                     return Err(refused(path, "an attribute with references to regions or attributes, or with references among other values"));
                 }
                 CopiedAttribute::References(references) => AttributeFragment::References(references),
-                CopiedAttribute::Scales(found) => {
+                CopiedAttribute::Scales(_, found) => {
                     scales = single_scales(&source.paths_of(&found)?).map_err(located)?;
                     continue;
                 }
-                CopiedAttribute::ScaleOf(_) => continue,
+                CopiedAttribute::ScaleOf(..) => continue,
             };
             attributes.insert(&attribute.name, (BEFORE.to_owned(), value));
         }

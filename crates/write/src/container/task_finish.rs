@@ -110,10 +110,11 @@ fn object_fragment(path: &str, object: &ObjectEntry) -> Result<ObjectFragment> {
     };
     let own = object.attributes.in_order().filter(|(name, _)| !path.is_empty() || *name != SUBFILE_ATTRIBUTE);
     let stored = |(name, attribute): (&str, &AttributeEntry)| match attribute {
-        AttributeEntry::Value(value) => Ok((name.to_owned(), AttributeFragment::Value(StoredValue::new(value)?))),
-        AttributeEntry::References(references) => Ok((name.to_owned(), AttributeFragment::References(references.clone()))),
+        AttributeEntry::Value(value) => Some(StoredValue::new(value).map(|value| (name.to_owned(), AttributeFragment::Value(value)))),
+        AttributeEntry::References(references) => Some(Ok((name.to_owned(), AttributeFragment::References(references.clone())))),
+        AttributeEntry::OfScales(_) => None,
     };
-    let attributes = own.map(stored).collect::<Result<_>>()?;
+    let attributes = own.filter_map(stored).collect::<Result<_>>()?;
     let (created, tracked) = (object.created, object.tracked);
     let scales = single_scales(&object.scales)?;
     Ok(ObjectFragment { kind, created, tracked, attributes, dataset: None, other, scales })

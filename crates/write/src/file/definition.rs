@@ -1,9 +1,9 @@
 //! Definitions of datasets and attributes to be written.
 
 use hyperslab_array::{CharacterSet, Dataspace, Datatype, Elements, Error, HeapObjects, Result, StringPadding};
-use hyperslab_formats::FillTime;
 use hyperslab_formats::filter::{Filter, Pipeline};
 use hyperslab_formats::hdf5::writer::check_references;
+use hyperslab_formats::{AllocationTime, FillTime};
 
 /// Target size in bytes of a chunk whose shape is not given, if the profile of this machine says nothing.
 const CHUNK_BYTES: u64 = 1 << 20;
@@ -32,8 +32,14 @@ pub struct DatasetDefinition {
     pub fill_value: Option<Vec<u8>>,
     /// What a fill value of variable length points at.
     pub fill_heap: HeapObjects,
+    /// Whether elements that were never written have no defined value. They are read as zeros.
+    pub is_fill_undefined: bool,
     /// When programs that change the file later write the fill value.
     pub fill_time: FillTime,
+    /// When they make room for values; `None` is what the library does for such storage.
+    pub allocation: Option<AllocationTime>,
+    /// Whether the values are in the object's header, if they fit there and hold no references.
+    pub is_compact: bool,
 }
 
 /// Value of an attribute to be written.
@@ -44,12 +50,14 @@ pub struct AttributeValue {
     pub dataspace: Dataspace,
     /// Its elements.
     pub value: Elements,
+    /// Absolute path of the committed datatype that it shares.
+    pub committed: Option<String>,
 }
 
 impl AttributeValue {
     /// An attribute of this shape and these elements.
     pub fn new(dataspace: Dataspace, value: Elements) -> Self {
-        Self { dataspace, value }
+        Self { dataspace, value, committed: None }
     }
 }
 
@@ -64,7 +72,10 @@ impl DatasetDefinition {
             filters: Pipeline::default(),
             fill_value: None,
             fill_heap: HeapObjects::default(),
+            is_fill_undefined: false,
             fill_time: FillTime::default(),
+            allocation: None,
+            is_compact: false,
         }
     }
 
@@ -293,7 +304,7 @@ pub(crate) fn text_attribute(text: &str) -> AttributeValue {
     let datatype = Datatype::FixedString { size: (text.len() as u64).max(1), padding: StringPadding::NullPadded, character_set: CharacterSet::Utf8 };
     let mut bytes = text.as_bytes().to_vec();
     bytes.resize(bytes.len().max(1), 0);
-    AttributeValue { dataspace: Dataspace::Scalar, value: Elements { datatype, bytes, heap: HeapObjects::default() } }
+    AttributeValue::new(Dataspace::Scalar, Elements { datatype, bytes, heap: HeapObjects::default() })
 }
 
 #[cfg(test)]

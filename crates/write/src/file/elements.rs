@@ -137,7 +137,8 @@ impl FileWriter {
     /// # Errors
     /// `NotFound` if there is no such object.
     pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
-        Ok(self.object(path)?.attributes.in_order().map(|(name, _)| name.to_owned()).collect())
+        let attributes = self.object(path)?.attributes.in_order();
+        Ok(attributes.filter(|(_, entry)| !matches!(entry, AttributeEntry::OfScales(_))).map(|(name, _)| name.to_owned()).collect())
     }
 
     /// The value of an attribute, `None` if it does not exist.
@@ -146,8 +147,8 @@ impl FileWriter {
     /// `NotFound` if there is no such object.
     pub fn attribute(&mut self, path: &str, name: &str) -> Result<Option<AttributeValue>> {
         match self.object(path)?.attributes.get(name) {
-            None => Ok(None),
-            Some(AttributeEntry::Value(value)) => Ok(Some(value.clone())),
+            None | Some(AttributeEntry::OfScales(_)) => Ok(None),
+            Some(AttributeEntry::Value(value)) => Ok(Some(value.as_ref().clone())),
             Some(AttributeEntry::References(references)) => {
                 let references = references.clone();
                 Ok(Some(self.targets.value_of(&references)))

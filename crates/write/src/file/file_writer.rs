@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, Result};
 use hyperslab_formats::VirtualMapping;
-use hyperslab_formats::hdf5::writer::{FillObjects, LibraryVersion, encode_datatype, replace_references, stored_values};
+use hyperslab_formats::hdf5::writer::{FillObjects, LibraryVersion, NewProperties, encode_datatype, replace_references, stored_values};
 use hyperslab_reader::Session;
 use hyperslab_storage::{Existing, StorageOptions};
 
@@ -183,7 +183,23 @@ impl FileWriter {
     /// # Errors
     /// `NotFound` if there is no such object.
     pub fn set_tracked(&mut self, path: &str, tracked: bool) -> Result<()> {
-        self.object(path)?.tracked = tracked;
+        let object = self.object(path)?;
+        object.tracked = tracked;
+        object.copied = None;
+        Ok(())
+    }
+
+    /// Sets what the file says of a copied object beyond its content.
+    pub(crate) fn set_properties(&mut self, path: &str, properties: NewProperties) -> Result<()> {
+        let object = self.object(path)?;
+        object.tracked = if object.is_group() { properties.link_order.is_tracked } else { properties.attribute_order.is_tracked };
+        object.copied = Some(Box::new(properties));
+        Ok(())
+    }
+
+    /// Gives a `DIMENSION_LIST` or `REFERENCE_LIST` its place after the attributes that were set so far.
+    pub(crate) fn place_scales(&mut self, path: &str, name: &str, datatype: Datatype) -> Result<()> {
+        self.object(path)?.attributes.insert(name, AttributeEntry::OfScales(datatype));
         Ok(())
     }
 
@@ -386,7 +402,7 @@ impl FileWriter {
             let named = |index| in_heap(&|place| heap.object(place), index);
             value = self.targets.register_attribute(value, &named).map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
         }
-        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(Box::new(value)));
         Ok(())
     }
 
@@ -395,7 +411,7 @@ impl FileWriter {
         self.check_datatype(path, &value.value.datatype)?;
         let checked = check_attribute(name, &value).and_then(|()| self.targets.register_attribute(value, &|number| in_list(targets, number)));
         let value = checked.map_err(|error| self.error_at(path.trim_start_matches('/'), error))?;
-        self.object(path)?.attributes.insert(name, AttributeEntry::Value(value));
+        self.object(path)?.attributes.insert(name, AttributeEntry::Value(Box::new(value)));
         Ok(())
     }
 

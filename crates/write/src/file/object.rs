@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hyperslab_array::Datatype;
+use hyperslab_formats::hdf5::writer::NewProperties;
 
 use super::dataset::state::DatasetWriter;
 use super::definition::AttributeValue;
@@ -13,9 +14,12 @@ use super::references::object_references::ObjectReferences;
 /// The value of an attribute.
 #[derive(Debug, Clone)]
 pub(crate) enum AttributeEntry {
-    Value(AttributeValue),
+    Value(Box<AttributeValue>),
     /// References to objects.
     References(ObjectReferences),
+    /// The place of a `DIMENSION_LIST` or `REFERENCE_LIST` among the attributes, with its datatype in the file that it was copied from. Its value is
+    /// made of the scales that are attached when the file is finished.
+    OfScales(Datatype),
 }
 
 /// A dimension scale that is attached to a dataset.
@@ -40,6 +44,8 @@ pub(crate) struct ObjectEntry {
     pub(crate) id: u64,
     /// Whether the file records the creation order of its attributes and, for a group, of its members.
     pub(crate) tracked: bool,
+    /// What a copied object had beyond its content.
+    pub(crate) copied: Option<Box<NewProperties>>,
     pub(crate) attributes: Ordered<AttributeEntry>,
     pub(crate) dataset: Option<DatasetWriter>,
     /// Set if the object is a dataset of references to objects.
@@ -53,6 +59,11 @@ pub(crate) struct ObjectEntry {
 }
 
 impl ObjectEntry {
+    /// What the file says of the object beyond its content.
+    pub(crate) fn properties(&self) -> NewProperties {
+        self.copied.as_deref().cloned().unwrap_or_else(|| NewProperties::tracked(self.tracked))
+    }
+
     /// Whether this is a group: nothing else is set.
     pub(crate) fn is_group(&self) -> bool {
         self.dataset.is_none() && self.link.is_none() && self.references.is_none() && self.datatype.is_none()

@@ -6,13 +6,15 @@ use hyperslab_array::{Cancellation, Result};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
+use crate::file::copying::changes::Change;
 use crate::file::copying::dataset::CopyCounts;
 use crate::file::copying::objects::{CopyOptions, copy_objects};
+use crate::file::copying::user_block::copy_user_block;
 use crate::file::file_writer::FileWriter;
 use crate::file::reading_session::{reading_session, reading_session_like};
 
 /// Result of [`fuse`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Fused {
     /// Length of the file in bytes.
@@ -21,6 +23,15 @@ pub struct Fused {
     pub copied_chunks: u64,
     /// Bytes of values that were decoded and re-encoded.
     pub reencoded_bytes: u64,
+    /// What is not as it was in the original.
+    pub changes: Vec<Change>,
+}
+
+impl Fused {
+    /// A file of `bytes` bytes that a copy made.
+    pub(crate) fn of(bytes: u64, counts: CopyCounts) -> Self {
+        Self { bytes, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes, changes: counts.changes }
+    }
 }
 
 /// Copies everything in the container at `master` into one file `target`. `progress` is called with the bytes of values
@@ -43,6 +54,9 @@ pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
     out.cancel_with(cancellation);
+    let user_block = file.array_file().user_block_bytes();
+    out.set_user_block(user_block)?;
+    copy_user_block(file, user_block, &mut out)?;
     copy_objects(file, &mut out, cancellation, &mut counts, &mut CopyOptions::default(), progress)?;
-    Ok(Fused { bytes: out.finish(existing)?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+    Ok(Fused::of(out.finish(existing)?, counts))
 }

@@ -11,12 +11,13 @@ use hyperslab_reader::File;
 use hyperslab_storage::{Existing, is_address};
 
 use super::fuse::Fused;
+use crate::file::copying::changes::Change;
 use crate::file::copying::checkpoints::{Checkpoints, Copied};
 use crate::file::copying::choice::Choice;
 use crate::file::copying::dataset::{CopyCounts, StorageFormat};
 use crate::file::copying::objects::{CopyOptions, copy_objects};
+use crate::file::copying::user_block::copy_user_block;
 use crate::file::file_writer::FileWriter;
-use crate::file::memory_length::memory_length;
 use crate::file::reading_session::reading_session;
 
 /// How [`repack`] stores datasets.
@@ -81,7 +82,7 @@ impl Repacking {
 }
 
 /// Copies all objects of the HDF5 file `source` into the new file `target`, with datasets stored as `how` says. When the file is
-/// complete, `check` is called with its temporary path; if it fails, no file is left. An existing file is never replaced.
+/// complete, `check` is called with its temporary path and with what is not as it was; if it fails, no file is left. An existing file is never replaced.
 ///
 /// # Errors
 /// `Conflict` if there is a file `target`; `NotFound` for a dataset that `how` names and `source` does not have; `Unsupported` for
@@ -90,7 +91,7 @@ pub fn repack(
     source: &Path,
     target: &Path,
     how: &Repacking,
-    check: impl FnOnce(&Path) -> Result<()>,
+    check: impl FnOnce(&Path, &[Change]) -> Result<()>,
     cancellation: &Cancellation,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Fused> {
@@ -130,7 +131,7 @@ pub fn repack(
     copy_objects(&file, &mut out, cancellation, &mut counts, &mut options, progress)?;
     let mut is_damaged = false;
     let bytes = out.finish_if(Existing::Keep, |path| {
-        let checked = check(path);
+        let checked = check(path, &counts.changes);
         is_damaged = checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::Corrupt);
         checked
     });
@@ -142,7 +143,7 @@ pub fn repack(
         let aside = beside(target, ".repack")?;
         std::fs::remove_file(&aside).map_err(|error| Error::from(error).in_file(aside.display().to_string()))?;
     }
-    Ok(Fused { bytes: bytes?, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+    Ok(Fused::of(bytes?, counts))
 }
 
 /// How datasets of the file `source` are stored that `how` names, by object.
@@ -173,17 +174,4 @@ fn beside(target: &Path, ending: &str) -> Result<PathBuf> {
     let name = target.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| Error::invalid_input("no name of a file").in_file(target.display().to_string()))?;
     Ok(target.with_file_name(format!(".{name}{ending}")))
-}
-
-/// Copies what is in front of the HDF5 file.
-fn copy_user_block(file: &File, bytes: u64, out: &mut FileWriter) -> Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    if bytes > file.session().limits().metadata_block_bytes {
-        return Err(Error::limit_exceeded(format!("a user block of {bytes} bytes")).in_file(file.array_file().storage().name().to_owned()));
-    }
-    let mut content = vec![0; memory_length(bytes)?];
-    file.array_file().storage().read_exact_at(0, &mut content)?;
-    out.write_user_block(&content)
 }

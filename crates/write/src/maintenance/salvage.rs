@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab_array::{Cancellation, Elements, Error, ErrorKind, Result};
-use hyperslab_formats::{Dataset, Object, ObjectId};
+use hyperslab_array::{Cancellation, Datatype, Elements, Error, ErrorKind, Result};
+use hyperslab_formats::{Dataset, Object, ObjectId, ObjectProperties};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::fuse::Fused;
-use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat};
+use crate::file::copying::changes::Change;
+use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat, described_like};
+use crate::file::copying::properties::{committed_path, copy_properties, stored_order};
 use crate::file::copying::scales::{CopiedScale, CopiedScales};
 use crate::file::copying::source_file::{CopiedAttribute, SourceFile};
 use crate::file::definition::DatasetDefinition;
@@ -76,14 +78,17 @@ pub fn salvage(
             salvage.links(path, *id)?;
         }
     }
+    for scale in scales.relisted() {
+        let text = "the REFERENCE_LIST did not list the dimensions to which the scale is attached, and does now";
+        salvage.counts.changes.push(Change::new(source.path(scale).unwrap_or_default(), text));
+    }
     let path = |id| source.path(id).ok_or_else(|| Error::internal("a dimension scale of no object"));
     for CopiedScale { of, scale, order } in scales.into_attached() {
         let attached = salvage.out.attach_copied_scale(path(of.dataset)?, of.dimension, path(scale)?, order);
         salvage.noted(path(of.dataset)?, Some("DIMENSION_LIST"), attached)?;
     }
     let counts = salvage.counts;
-    let bytes = out.finish(existing)?;
-    Ok(Fused { bytes, copied_chunks: counts.copied_chunks, reencoded_bytes: counts.reencoded_bytes })
+    Ok(Fused::of(out.finish(existing)?, counts))
 }
 
 /// Bytes of values that are not copied as chunks, for each byte of the damaged file, and in any case.
@@ -152,17 +157,16 @@ impl Salvage<'_> {
             Object::Group => self.out.create_group(path),
             Object::Datatype(datatype) => self.out.create_datatype(path, datatype.as_ref().clone()),
             Object::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => {
-                let definition =
-                    DatasetDefinition { fill_time: dataset.fill_time, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+                let definition = DatasetDefinition { committed: self.committed(path, id, &dataset.datatype), ..described_like(dataset) };
                 let fill = self.fill_value(path, id, dataset);
                 self.out.create_virtual(path, definition.with_fill(fill), dataset.virtual_mappings.to_vec())
             }
             Object::Dataset(dataset) => {
                 self.check_size(dataset)?;
-                let committed = self.source.committed(&dataset.datatype);
+                let committed = self.committed(path, id, &dataset.datatype);
                 let dataset = &match self.fill_value(path, id, dataset) {
-                    Some(_) => dataset.clone(),
-                    None => Arc::new(dataset.without_fill_value()),
+                    None if dataset.fill_value.is_some() => Arc::new(dataset.without_fill_value()),
+                    _ => dataset.clone(),
                 };
                 let mut copy = DatasetCopy {
                     out: &mut *self.out,
@@ -179,6 +183,19 @@ impl Salvage<'_> {
                 copied
             }
         }
+    }
+
+    /// The path of the committed datatype of a dataset, if it is still there and still the same.
+    fn committed(&mut self, path: &str, id: ObjectId, datatype: &Datatype) -> Option<String> {
+        let committed = self.properties(id).committed;
+        let is_same =
+            |id| self.source.objects().iter().any(|(_, other, object)| *other == id && matches!(object, Object::Datatype(found) if **found == *datatype));
+        committed_path(self.source, path, "the dataset", committed.filter(|id| is_same(*id)), &mut self.counts.changes)
+    }
+
+    /// What the file says of an object beyond its content; nothing of a damaged one.
+    fn properties(&self, id: ObjectId) -> ObjectProperties {
+        self.source.properties(id).unwrap_or_default()
     }
 
     /// The fill value of a dataset; `None` for zeros, and for one that is lost.
@@ -203,24 +220,27 @@ impl Salvage<'_> {
     fn attributes(&mut self, path: &str, id: ObjectId, scales: &mut CopiedScales) -> Result<()> {
         let attributes = self.file.attributes(id);
         let Some(attributes) = self.noted(path, None, attributes)? else { return Ok(()) };
-        let tracked = self.file.is_tracked(id).and_then(|tracked| self.out.set_tracked(path, tracked));
-        self.noted(path, None, tracked)?;
-        for attribute in attributes.iter() {
+        let properties = self.properties(id);
+        let set = copy_properties(self.out, path, &properties);
+        self.noted(path, None, set)?;
+        for attribute in stored_order(&attributes, &properties).into_iter().filter_map(|position| attributes.list.get(position)) {
             let name = attribute.name.as_str();
-            let copied = self.source.attribute(attribute);
+            let committed = properties.committed_of_attributes.get(name).copied();
+            let committed = committed_path(self.source, path, &format!("the attribute '{name}'"), committed, &mut self.counts.changes);
+            let copied = self.source.attribute(attribute).map(|copied| copied.with_committed(committed));
             self.lost_references(path, Some(name));
             let Some(copied) = self.noted(path, Some(name), copied)? else { continue };
             let set: Result<(), Error> = match copied {
                 CopiedAttribute::Value(value) => self.out.set_attribute(path, name, value),
                 CopiedAttribute::Referring(value, targets) => self.out.set_copied_attribute(path, name, value, &targets),
                 CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
-                CopiedAttribute::Scales(found) => {
+                CopiedAttribute::Scales(datatype, found) => {
                     scales.attach(id, found);
-                    Ok(())
+                    self.out.place_scales(path, name, datatype)
                 }
-                CopiedAttribute::ScaleOf(dimensions) => {
-                    scales.list(id, dimensions);
-                    Ok(())
+                CopiedAttribute::ScaleOf(datatype, dimensions) => {
+                    scales.list(id, dimensions, attribute.dataspace.element_count()?);
+                    self.out.place_scales(path, name, datatype)
                 }
             };
             self.noted(path, Some(name), set)?;

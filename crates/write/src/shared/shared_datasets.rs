@@ -67,7 +67,10 @@ impl SharedDataset {
             filters: Pipeline { filters: self.filters.iter().map(filter).collect() },
             fill_value: self.fill_value.as_ref().map(|fill| fill.0.clone()),
             fill_heap: HeapObjects::default(),
+            is_fill_undefined: false,
             fill_time: fill_time(self.fill_time.as_deref())?,
+            allocation: None,
+            is_compact: false,
         })
     }
 }

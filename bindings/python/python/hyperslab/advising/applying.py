@@ -70,8 +70,8 @@ def apply(
             )  # fmt: skip
             changed.append((one.path, None if one.advised.chunks is None else list(one.advised.chunks), pipeline))
 
-    def check(path: Any) -> None:
-        check_copy(source, os.fspath(path))
+    def check(path: Any, restated: list[tuple[str, str]]) -> None:
+        check_copy(source, os.fspath(path), changed=[*(path for path, _, _ in changed), *(path for path, _ in restated)])
 
     made = _native.repack(source, out, changed, check, page_bytes=page_bytes, progress=progress)
     accesses = [measured for one in advised for measured in _timed(source, out, one, wishes)]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 
 from .. import _native
 from ..base.arguments import check_mode
+from ..base.change import changes_of
 from ..base.errors import UnsupportedError
 from ..base.type_aliases import Json, JsonObject, Path
 from ..sources.addresses import is_address
 from ..sources.sessions import session
-from .recovery import LostPart, RecoveredObject, RecoveredValues, Recovery
+from .recovery import DeletedObject, LostPart, RecoveredObject, RecoveredValues, Recovery
 from .report import CheckReport, Finding
 from .space import DatasetStat, KindStat, SpaceAdvice, Stat
 
@@ -97,6 +98,7 @@ def recover(
     out: Path,
     mode: str = "x",
     *,
+    deleted: bool = False,
     threads: int | None = None,
     limits: Mapping[str, int] | None = None,
     progress: Progress | None = None,
@@ -111,6 +113,7 @@ def recover(
         broken: The damaged file, on this machine.
         out: The new file.
         mode: `x` refuses to replace an existing file, `w` replaces it.
+        deleted: Whether what is left of objects that were deleted from a file without damage is copied to `/lost+found`, too.
         threads: Number of threads; one per core by default.
         limits: Limits on what the file may cost, by name, as in `hyperslab.open`.
         progress: Called with what is done, what there is to do as far as it is known, and the unit.
@@ -127,11 +130,13 @@ def recover(
         >>> hs.recover("broken.h5", "saved.h5").lost
     """
     check_mode(mode, ("x", "w"))
-    found = json.loads(_native.recover(_session(threads, limits, None), _local(broken, "recover"), os.fsdecode(out), mode == "w", progress))
+    found = json.loads(_native.recover(_session(threads, limits, None), _local(broken, "recover"), os.fsdecode(out), mode == "w", deleted, progress))
     objects = tuple(RecoveredObject(**{**one, "values": None if one["values"] is None else _values(one["values"])}) for one in found.pop("objects"))
     lost = tuple(LostPart(**one) for one in found.pop("lost"))
     bad = tuple((start, length) for start, length in found.pop("bad_ranges"))
-    return Recovery(**{**found, "damages": tuple(found["damages"])}, objects=objects, lost=lost, bad_ranges=bad)
+    left = tuple(DeletedObject(**{**one, "losses": tuple(one["losses"])}) for one in found.pop("deleted"))
+    changes = changes_of(found.pop("changes"))
+    return Recovery(**{**found, "changes": changes, "deleted": left, "damages": tuple(found["damages"])}, objects=objects, lost=lost, bad_ranges=bad)
 
 
 def _values(found: JsonObject) -> RecoveredValues:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..base.change import Change
 from ..base.visible import visible
 
 if TYPE_CHECKING:
@@ -99,6 +100,26 @@ class LostPart(NamedTuple):
         return visible(f"lost: {self.what}{name} of {self.path or 'an unknown object'}{place}: {self.reason}")
 
 
+class DeletedObject(NamedTuple):
+    """What is left of an object that was deleted from a file without damage.
+
+    Attributes:
+        path: Its path in the new file, if it was copied.
+        kind: `group`, `dataset` or `datatype`.
+        offset: Offset of its header in the file, in bytes.
+        losses: What of it was not copied.
+    """
+
+    path: str | None
+    kind: str
+    offset: int
+    losses: tuple[str, ...]
+
+    def __str__(self) -> str:
+        place = "not copied" if self.path is None else f"copied to {self.path}"
+        return visible("; ".join([f"deleted: a {self.kind} at byte {self.offset}, {place}", *self.losses]))
+
+
 @dataclass(frozen=True)
 class Recovery:
     """What `hyperslab.recover` saved and lost.
@@ -115,6 +136,8 @@ class Recovery:
         objects: The objects in the new file.
         lost: What is not in the new file, or not complete.
         copied_chunks: Chunks that were copied without decoding.
+        changes: What of the objects is not as it was, such as values of external files, which are in the new file.
+        deleted: What is left of objects that were deleted from a file without damage; `deleted=True` copies them. They are no loss.
     """
 
     file: str
@@ -128,11 +151,13 @@ class Recovery:
     objects: tuple[RecoveredObject, ...]
     lost: tuple[LostPart, ...]
     copied_chunks: int
+    changes: tuple[Change, ...] = ()
+    deleted: tuple[DeletedObject, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is known to be lost, and all objects have their names."""
-        return not self.lost and not self.bad_ranges and all(one.has_name for one in self.objects)
+        """Whether nothing is known to be lost: neither values nor names."""
+        return not self.lost and not self.bad_ranges
 
     @property
     def summary(self) -> str:
@@ -142,9 +167,10 @@ class Recovery:
         saved = sum(one.values.saved_bytes for one in self.objects if one.values)
         lost = sum(one.values.lost_bytes for one in self.objects if one.values)
         nameless = sum(not one.has_name for one in self.objects)
+        deleted = f", {len(self.deleted):,} deleted objects" if self.deleted else ""
         return (
             f"{self.out}: {kinds['group']:,} groups, {kinds['dataset']:,} datasets, {saved:,} bytes of values saved, {lost:,} lost; "
-            f"{sure['certain']:,} objects certain, {sure['plausible']:,} plausible, {sure['guessed']:,} guessed, {nameless:,} without a name; {len(self.lost):,} losses"
+            f"{sure['certain']:,} objects certain, {sure['plausible']:,} plausible, {sure['guessed']:,} guessed, {nameless:,} without a name; {len(self.lost):,} losses{deleted}"
         )
 
     def to_dict(self) -> JsonObject:
@@ -156,9 +182,16 @@ class Recovery:
         Example:
             >>> json.dumps(hs.recover("broken.h5", "out.h5").to_dict())
         """
-        plain = {name: value for name, value in asdict(self).items() if name not in ("objects", "lost")}
+        plain = {name: value for name, value in asdict(self).items() if name not in ("objects", "lost", "changes", "deleted")}
         objects = [{**one._asdict(), "values": None if one.values is None else one.values._asdict()} for one in self.objects]
-        return {**plain, "complete": self.complete, "objects": objects, "lost": [one._asdict() for one in self.lost]}
+        return {
+            **plain,
+            "complete": self.complete,
+            "objects": objects,
+            "lost": [one._asdict() for one in self.lost],
+            "changes": [one._asdict() for one in self.changes],
+            "deleted": [one._asdict() for one in self.deleted],
+        }
 
     def lines(self) -> list[str]:
         """The report as text, whose control characters are made visible.
@@ -172,7 +205,7 @@ class Recovery:
         found = [visible(f"damaged: {text}") for text in self.damages]
         found += [f"unreadable: {length} bytes at byte {start}" for start, length in self.bad_ranges]
         found += [visible(_line(one)) for one in self.objects]
-        return [*found, *map(str, self.lost), visible(self.summary)]
+        return [*found, *map(str, self.lost), *map(str, self.changes), *map(str, self.deleted), visible(self.summary)]
 
     def __repr__(self) -> str:
         return f"<Recovery: {visible(self.summary)}>"

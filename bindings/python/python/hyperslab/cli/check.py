@@ -116,6 +116,7 @@ def recover(
     broken: Annotated[str, typer.Argument(metavar="BROKEN", help="The damaged file, which is only read.")],
     out: OutName,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Copy what is left of deleted objects to /lost+found, too.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but the sum.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -127,6 +128,7 @@ def recover(
                 broken,
                 out,
                 "w" if force else "x",
+                deleted=deleted,
                 progress=lambda done, of, unit: report(done, of) if unit == "bytes" else None,
                 **_options("threads", "limits"),
             )

@@ -76,9 +76,13 @@ def fuse(
     with careful(), reporting(os.path.basename(out), "bytes") as report:
         made = hs.fuse(file, out, "w" if force else "x", progress=report)
     if as_json:
-        print(json.dumps(made._asdict()))
+        print(json.dumps({**made._asdict(), "changes": [one._asdict() for one in made.changes]}))
     else:
-        print(f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again")
+        print(
+            f"wrote {out}: {made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again",
+            *made.changes,
+            sep="\n",
+        )
 
 
 @command(
@@ -138,11 +142,13 @@ def repack(
             typer.echo("hyperslab: interrupted; what was copied is kept, and the same command goes on from there", err=True)
         raise
     if as_json:
-        print(json.dumps(made._asdict()))
+        print(json.dumps({**made._asdict(), "changes": [one._asdict() for one in made.changes]}))
         return
     print(
         f"wrote {out}: {made.bytes} bytes of {made.before_bytes}; {len(made.changed)} datasets are stored in another way, "
-        f"{made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again"
+        f"{made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again",
+        *made.changes,
+        sep="\n",
     )
 
 
@@ -161,9 +167,10 @@ def convert(
     with careful(), reporting(os.path.basename(out), "bytes") as report:
         made = hs.convert(file, out, form, verify=verify, progress=report)
     if as_json:
-        print(json.dumps(made._asdict()))
+        print(json.dumps({**made._asdict(), "changes": [one._asdict() for one in made.changes]}))
     else:
-        print(f"wrote {out}: {made.bytes} bytes, {'an HDF5 file' if made.form == 'hdf5' else f'a container (form={made.form})'}")
+        kind = "an HDF5 file" if made.form == "hdf5" else f"a container (form={made.form})"
+        print(f"wrote {out}: {made.bytes} bytes, {kind}", *made.changes, sep="\n")
 
 
 def _bytes_of(given: str) -> int:

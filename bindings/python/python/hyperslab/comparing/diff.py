@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..base.change import Change
 from ..base.errors import CorruptError, Error, InvalidInputError, UnsupportedError
 from ..base.type_aliases import OpenOptions, Path
 from ..files.file import File
@@ -24,6 +25,7 @@ from ..objects.node import Node
 from .datatypes import are_same
 from .difference import Comparison, Difference, shown, value_text
 from .stored import StoredChunks
+from .structure import STRUCTURE_KINDS, committed_pairs, structural_differences
 from .tolerance import Tolerance, are_comparable, same
 from .unnamed import Unnamed
 from .values import compare_rows, compare_values
@@ -43,9 +45,15 @@ class _How(NamedTuple):
     tolerance: Tolerance = Tolerance()
     attributes: bool = True
     storage: bool = False
+    structure: bool = False
     unordered: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     progress: Callable[[int], object] | None = None
+
+    def compared(self) -> tuple[str, ...]:
+        """What is compared, in words."""
+        optional = (("attributes", self.attributes), ("storage", self.storage or self.structure), ("structure", self.structure))
+        return ("links", "types", "shapes", "fill values", "values", *(name for name, is_compared in optional if is_compared))
 
 
 def diff(
@@ -59,6 +67,7 @@ def diff(
     equal_nan: bool = True,
     attributes: bool = True,
     storage: bool = False,
+    structure: bool = False,
     unordered: str | Iterable[str] = (),
     exclude: str | Iterable[str] = (),
     progress: Callable[[int], object] | None = None,
@@ -79,6 +88,8 @@ def diff(
         equal_nan: Whether NaN is equal to NaN.
         attributes: Whether to compare attributes.
         storage: Whether chunks and filters must be the same, too.
+        structure: Whether all must be the same that `h5dump -p` shows: also which committed datatypes are shared, orders of creation, comments, times,
+            the status of fill values, layouts, and filters with their flags. `repack` and `convert` compare their copies like this.
         unordered: Patterns (`/events/*`) of the paths of datasets whose rows may have any order. Both are read whole.
         exclude: Patterns of the paths of objects that are left out, with all below them.
         progress: Called with the number of objects compared so far.
@@ -95,31 +106,46 @@ def diff(
         >>> hs.diff("run1.h5", "run2.h5", rtol=1e-6).equal
     """
     tolerance = Tolerance(rtol, atol, equal_nan)
-    how = _How(tolerance, attributes, storage, _patterns(unordered), _patterns(exclude), progress)
+    how = _How(tolerance, attributes, storage, structure, _patterns(unordered), _patterns(exclude), progress)
     with contextlib.ExitStack() as opened:
         files = [_single(file if isinstance(file, File) else opened.enter_context(open_file(file, **options))) for file in (first, second)]
         stored = opened.enter_context(StoredChunks(*(native_of(file)[0] for file in files)))
         one, other = files[0][path], files[1][path if second_path is None else second_path]
         walk = _Walk(how, stored)
         found = tuple(walk.differences(one, other))
-        return Comparison(files[0].filename, files[1].filename, found, tuple(walk.not_compared), len(walk.seen), stored.same_bytes)
+        return Comparison(files[0].filename, files[1].filename, found, tuple(walk.not_compared), len(walk.seen), stored.same_bytes, how.compared())
 
 
-def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None = None) -> None:
-    """Compares all of two HDF5 files, values bit by bit. Of a copy of a part, `is_copied` says which paths are in it; others may be.
+def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None = None, changed: Iterable[str] = ()) -> tuple[Change, ...]:
+    """Compares all of two HDF5 files, values bit by bit, with their structure. Of a copy of a part, `is_copied` says which paths are in it; others may be.
+
+    Returns:
+        What differs in structure alone, except of objects at the paths `changed`, of which the copy says so.
 
     Raises:
-        CorruptError: Something differs; the error names the first thing.
+        CorruptError: Something else differs; the error names the first thing.
         UnsupportedError: Something cannot be compared.
     """
+    structural = []
     with open_file(source, format="hdf5") as one, open_file(copy, format="hdf5") as other, StoredChunks(native_of(one)[0], native_of(other)[0]) as stored:
-        walk = _Walk(_How(Tolerance(bits=True)), stored)
+        walk = _Walk(_How(Tolerance(bits=True), structure=True), stored)
         for found in walk.differences(one["/"], other["/"]):
             if found.kind == "only_first" and is_copied is not None and not is_copied(found.path):
                 continue
-            raise CorruptError(f"the copy differs from the original: {found.path}: {found.text}", source)
+            if found.kind not in STRUCTURE_KINDS:
+                raise CorruptError(f"the copy differs from the original: {found.path}: {found.text}", source)
+            structural.append(Change(found.path, found.text))
         for path, reason in walk.not_compared:
             raise UnsupportedError(f"the copy cannot be compared with the original: {path}: {reason}; without verifying it can be made", source)
+    # A copy of a part has not all members of its groups.
+    return () if is_copied is not None or not structural else _without(source, structural, changed)
+
+
+def _without(file: str, changes: list[Change], paths: Iterable[str]) -> tuple[Change, ...]:
+    """The changes of other objects than those at `paths`: an object may have several names. The file is opened again, so that no object gets another name."""
+    with open_file(file, format="hdf5") as opened:
+        numbers = {native_of(opened[path])[1] for path in paths if path in opened}
+        return tuple(change for change in changes if native_of(opened[change.path])[1] not in numbers)
 
 
 def _patterns(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -142,6 +168,8 @@ class _Walk:
         self.seen: dict[int, int] = {}
         self._seen_second = set[int]()
         self.not_compared: list[tuple[str, str]] = []
+        #: Committed datatypes that objects share: path, what shares it, and the datatypes of both files.
+        self._committed: list[tuple[str, str, int | None, int | None]] = []
 
     def differences(self, one: Member, other: Member) -> Iterator[Difference]:
         yield from self._below(one, other)
@@ -164,6 +192,10 @@ class _Walk:
                 yield following
             else:
                 waiting.append(self._pair(*following))
+        for path, what, mine, theirs in self._committed:
+            is_same = (mine is None) == (theirs is None) if mine is None or mine not in self.seen else self.seen[mine] == theirs
+            if not is_same:
+                yield Difference(path, "committed", f"{what} is {_committed_text(mine)} in the first file, and {_committed_text(theirs)} in the second")
 
     def _pair(self, one: Member, other: Member) -> Iterator[Difference | Pair]:
         mine, theirs = native_of(one)[1], native_of(other)[1]
@@ -191,6 +223,10 @@ class _Walk:
             return
         if self._how.attributes:
             yield from self._attributes(one, other)
+        if self._how.structure:
+            yield from structural_differences(one, other)
+            pairs = committed_pairs(one, other)
+            self._committed += [(one.name, what, mine, theirs) for what, mine, theirs in pairs if mine is not None or theirs is not None]
         if isinstance(one, Group) and isinstance(other, Group):
             yield from self._members(one, other)
         elif isinstance(one, Dataset) and isinstance(other, Dataset):
@@ -285,6 +321,10 @@ def _same_bytes(one: Node, other: Node, name: str) -> bool | None:
     if a is None or b is None or a.datatype.class_name not in ("integer", "float") or b.datatype.class_name not in ("integer", "float"):
         return None
     return (a.datatype, a.shape, a.data) == (b.datatype, b.shape, b.data)
+
+
+def _committed_text(number: int | None) -> str:
+    return "an ordinary one" if number is None else "a committed one"
 
 
 def _target(link: object) -> tuple[str, ...]:

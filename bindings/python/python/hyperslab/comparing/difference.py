@@ -24,7 +24,7 @@ class Difference(NamedTuple):
     Attributes:
         path: Path of the object.
         kind: `only_first`, `only_second`, `object` (a group and a dataset, for example), `link`, `type`, `shape`, `maxshape`, `fill`,
-            `storage`, `attribute` or `values`.
+            `storage`, `attribute` or `values`; of structures also `committed`, `order`, `comment`, `times`, `fill_status` or `attribute_type`.
         text: What differs, in words.
         values: For `values`, how many and by how much.
     """
@@ -68,6 +68,7 @@ class Comparison:
         not_compared: Paths of objects that could not be compared, and why.
         objects: How many objects were compared.
         stored_bytes: Bytes of values in each file that were compared as they are stored, without decoding them.
+        compared: What was compared, in words.
     """
 
     first: str
@@ -76,6 +77,7 @@ class Comparison:
     not_compared: tuple[tuple[str, str], ...]
     objects: int
     stored_bytes: int
+    compared: tuple[str, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -97,6 +99,7 @@ class Comparison:
             "equal": self.equal,
             "objects": self.objects,
             "stored_bytes": self.stored_bytes,
+            "compared": list(self.compared),
             "differences": [one.to_dict() for one in self.differences],
             "not_compared": [{"path": path, "reason": reason} for path, reason in self.not_compared],
         }
@@ -112,7 +115,7 @@ class Comparison:
         """
         found = [visible(f"{one.path}: {one.text}") for one in self.differences]
         found += [visible(f"{path}: not compared: {reason}") for path, reason in self.not_compared]
-        return [*found, visible(self.summary)]
+        return [*found, *([f"compared: {', '.join(self.compared)}"] if self.compared else []), visible(self.summary)]
 
     @property
     def summary(self) -> str:

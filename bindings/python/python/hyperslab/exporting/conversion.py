@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .. import _native
 from ..base.arguments import check_choice
+from ..base.change import Change, changes_of
 from ..base.errors import ConflictError, InvalidInputError
 from ..base.type_aliases import Path
 from ..comparing.diff import check_copy
@@ -26,10 +27,12 @@ class Converted(NamedTuple):
     Attributes:
         form: `hdf5`, `folder` or `file`.
         bytes: Size of the new file, or of all files in the new folder.
+        changes: What is not as it was in the original, such as times of objects, which a container does not keep.
     """
 
     form: str
     bytes: int
+    changes: tuple[Change, ...] = ()
 
 
 def convert(source: Path, target: Path, form: str | None = None, *, verify: bool = True, progress: Callable[[int, int], object] | None = None) -> Converted:
@@ -69,15 +72,16 @@ def convert(source: Path, target: Path, form: str | None = None, *, verify: bool
     if form == "hdf5":
         if not is_container:
             raise InvalidInputError("this is an HDF5 file already: hs.repack copies it", before)
-        return Converted(form, repack(before, after, verify=verify, progress=progress).bytes)
-    _native.to_container(before, after, form == "file", progress)
+        made = repack(before, after, verify=verify, progress=progress)
+        return Converted(form, made.bytes, made.changes)
+    changes = changes_of(_native.to_container(before, after, form == "file", progress))
     if verify:
         try:
-            check_copy(before, after)
+            changes += check_copy(before, after, changed=[one.path for one in changes])
         except BaseException:
             _remove(after)
             raise
-    return Converted(form, _size(after))
+    return Converted(form, _size(after), changes)
 
 
 def _remove(path: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import _native
 from ..base.arguments import check_mode
+from ..base.change import Change, changes_of
 from ..base.description import Description
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import Path
@@ -138,11 +139,13 @@ class Fused(NamedTuple):
         bytes: Size of the new file.
         copied_chunks: Chunks that were copied as stored.
         reencoded_bytes: Bytes of values that were encoded again.
+        changes: What is not as it was in the original, such as a virtual dataset that is an ordinary one now.
     """
 
     bytes: int
     copied_chunks: int
     reencoded_bytes: int
+    changes: tuple[Change, ...] = ()
 
 
 def fuse(
@@ -179,7 +182,7 @@ def fuse(
             fused = _native.fuse_file(native_of(opened)[0], out, mode == "w", progress)
     else:
         fused = _native.fuse(source, out, mode == "w", progress)
-    return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes)
+    return Fused(fused.bytes, fused.copied_chunks, fused.reencoded_bytes, changes_of(fused.changes))
 
 
 class Repacked(NamedTuple):
@@ -191,6 +194,7 @@ class Repacked(NamedTuple):
         changed: Paths of the datasets that are stored in another way.
         copied_chunks: Chunks that were copied as stored, by this call.
         reencoded_bytes: Bytes of values that were encoded again, by this call.
+        changes: What else is not as it was in the original, such as a virtual dataset that is an ordinary one now.
     """
 
     bytes: int
@@ -198,6 +202,7 @@ class Repacked(NamedTuple):
     changed: list[str]
     copied_chunks: int
     reencoded_bytes: int
+    changes: tuple[Change, ...] = ()
 
 
 def repack(
@@ -278,20 +283,31 @@ def repack(
         matching = [found for found in _matching(before, patterns) if objects is None or objects.has(found[0])]
         if not matching and patterns != ("*",):
             raise InvalidInputError(f"no dataset whose storage could change matches {', '.join(patterns)}", before)
-        if matching and shape is not None and not any(len(about["shape"] or ()) == len(shape) for _, about in matching):
+        if matching and shape is not None and not any(len(about["shape"] or ()) == len(shape) for _, about, _ in matching):
             raise InvalidInputError(f"chunks={shape} have {len(shape)} dimensions, and no dataset that matches has as many", before)
-        for dataset, about in matching:
-            found = _storage(dataset, about, shape, contiguous, filters)
+        for dataset, about, flags in matching:
+            found = _storage(about, flags, shape, contiguous, filters)
             if found is not None:
                 changes.append((dataset, *found))
 
-    def check(path: Any) -> None:
+    structural: tuple[Change, ...] = ()
+
+    def check(path: Any, changed: list[tuple[str, str]]) -> None:
+        nonlocal structural
         if verify:
-            check_copy(before, os.fspath(path), None if objects is None else objects.has)
+            restored = [path for path, _, _ in changes]
+            structural = check_copy(before, os.fspath(path), None if objects is None else objects.has, [*restored, *(path for path, _ in changed)])
 
     chosen = None if objects is None else (list(objects.chosen), list(objects.excluded))
     made = _native.repack(before, after, changes, check, alignment, page_bytes, libver, chosen, _CHECKPOINT_BYTES if resume else None, progress)
-    return Repacked(made.bytes, os.path.getsize(before), [path for path, _, _ in changes], made.copied_chunks, made.reencoded_bytes)
+    return Repacked(
+        made.bytes,
+        os.path.getsize(before),
+        [path for path, _, _ in changes],
+        made.copied_chunks,
+        made.reencoded_bytes,
+        (*changes_of(made.changes), *structural),
+    )
 
 
 class _Chosen(NamedTuple):
@@ -330,9 +346,9 @@ def _chosen(file: str, only: str | Iterable[str] | None, exclude: str | Iterable
 _Filters = list[Filter]
 
 
-def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Description]]:
-    """Paths and descriptions of the datasets that match and whose storage may change."""
-    found: dict[int, tuple[str, Description]] = {}
+def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Description, list[bool]]]:
+    """Paths and descriptions of the datasets that match and whose storage may change, and which of their filters a writer may skip."""
+    found: dict[int, tuple[str, Description, list[bool]]] = {}
     with open_file(file, format="hdf5") as opened:
 
         def look(path: str, link: object) -> None:
@@ -340,7 +356,8 @@ def _matching(file: str, patterns: tuple[str, ...]) -> list[tuple[str, Descripti
             if isinstance(link, HardLink) and any(fnmatch.fnmatchcase(f"/{path}", pattern) for pattern in patterns):
                 node = opened.get(path)
                 if isinstance(node, Dataset) and _may_change(node):
-                    found.setdefault(native_of(node)[1], (node.name, description_of(node)))
+                    native, number = native_of(node)
+                    found.setdefault(number, (node.name, description_of(node), native.structure(number)["filter_flags"]))
 
         opened.visititems_links(look)
     return list(found.values())
@@ -355,8 +372,8 @@ def _may_change(dataset: Dataset) -> bool:
 
 
 def _storage(
-    path: str,
     about: Description,
+    flags: list[bool],
     chunks: tuple[int, ...] | None,
     contiguous: bool,
     filters: tuple[str | int | None, object, bool | None, bool | None],
@@ -367,7 +384,9 @@ def _storage(
     if contiguous:
         return None if can_grow or about["chunks"] is None else (None, [])
     now = [(number, parameters) for number, _, parameters in about["filters"]]
-    stays: _Filters = [(number, name if number >= 256 else None, number != 3, parameters) for number, name, parameters in about["filters"]]
+    stays: _Filters = [
+        (number, name if number >= 256 else None, may_skip, parameters) for (number, name, parameters), may_skip in zip(about["filters"], flags, strict=True)
+    ]
     compression, level, shuffle, fletcher32 = filters
     wanted = stays
     if any(one is not None for one in filters):

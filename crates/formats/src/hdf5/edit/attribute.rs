@@ -28,7 +28,7 @@ const NO_ORDER: u16 = u16::MAX;
 /// `Unsupported` for shared attributes, and attributes of 64 KiB or more in an object of an old kind; `Corrupt` or `Io`.
 pub fn set_attribute(file: &FileEdit<'_>, id: ObjectId, name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<()> {
     let source = file.source();
-    let body = attribute::encode_in(name, &file.stored_datatype(datatype)?, dataspace, value, file.widths())?;
+    let body = attribute::encode_in(name, &file.stored_datatype(datatype)?, None, dataspace, value, file.widths())?;
     let mut header = EditedHeader::read(&source, id.0)?;
     if let Some(storage) = dense(file, &source, &header)? {
         storage.remove(name)?;
@@ -74,7 +74,7 @@ pub fn delete_attribute(file: &FileEdit<'_>, id: ObjectId, name: &str) -> Result
 fn next_order(file: &FileEdit<'_>, header: &mut EditedHeader<'_>) -> Result<Option<u16>> {
     let Some(info) = header.own(kind::ATTRIBUTE_INFO, "attribute info")? else {
         let tracked = header.is_tracked();
-        header.add(file.space, kind::ATTRIBUTE_INFO, 0, &attribute_info::encode_in(tracked.then_some(1), None, file.widths()))?;
+        header.add(file.space, kind::ATTRIBUTE_INFO, 0, &attribute_info::encode_in(tracked.then_some(1), tracked, None, file.widths()))?;
         return Ok(tracked.then_some(0));
     };
     match *header.body(info)? {

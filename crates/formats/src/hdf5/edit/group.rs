@@ -112,7 +112,7 @@ fn make_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, header: &Obje
     let mut edited = EditedHeader::read(source, group.0)?;
     let message = edited.own(kind::SYMBOL_TABLE, "a symbol table")?.ok_or_else(|| Error::internal("a group without the table that it has"))?;
     edited.delete(message)?;
-    edited.add(file.space, kind::LINK_INFO, 0, &link_info::encode_in(None, None, file.widths()))?;
+    edited.add(file.space, kind::LINK_INFO, 0, &link_info::encode_in(None, false, None, file.widths()))?;
     edited.add(file.space, kind::GROUP_INFO, 0, &group_info::encode())?;
     edited.store(file.space)?;
     table.free()?;

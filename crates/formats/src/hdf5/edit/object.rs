@@ -6,13 +6,12 @@ use super::file::FileEdit;
 use super::header::EditedHeader;
 use super::space::PageKind;
 use crate::hdf5::layout::Locator;
-use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::{dataspace, datatype, fill_value, filter_pipeline, group_info, layout, link_info};
 use crate::hdf5::object_header::{self, ObjectHeader, kind};
 use crate::hdf5::writer::{NewDataset, NewStorage};
 use crate::hdf5::{group, virtual_dataset};
-use crate::{LinkTarget, ObjectId};
+use crate::{AllocationTime, CreationOrder, LinkTarget, ObjectId};
 
 /// Flag: the message never changes.
 const CONSTANT: u8 = 1;
@@ -23,16 +22,16 @@ const NOT_TO_SHARE: u8 = 1 << 2;
 /// Free bytes in the header of a new group for links, and of another object for attributes.
 const GROUP_ROOM: usize = 240;
 const OBJECT_ROOM: usize = 120;
-/// Version of a reference, and that it leads to a committed datatype.
-const COMMITTED: [u8; 2] = [2, 2];
 
 /// Creates a group without links, to which nothing leads yet. It may record the order in which its links, and its attributes, are created.
 ///
 /// # Errors
 /// `Unsupported` for a file that cannot become that large; `Io`.
 pub fn create_group(file: &FileEdit<'_>, tracks_links: bool, tracks_attributes: bool) -> Result<ObjectId> {
-    let messages =
-        vec![(kind::LINK_INFO, 0, link_info::encode_in(tracks_links.then_some(0), None, file.widths())), (kind::GROUP_INFO, 0, group_info::encode())];
+    let messages = vec![
+        (kind::LINK_INFO, 0, link_info::encode_in(tracks_links.then_some(0), tracks_links, None, file.widths())),
+        (kind::GROUP_INFO, 0, group_info::encode()),
+    ];
     put(file, messages, GROUP_ROOM, tracks_attributes)
 }
 
@@ -77,11 +76,12 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
         NewStorage::Contiguous(address) => {
             let size = dataset.dataspace.element_count()?.checked_mul(element_size);
             let size = size.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
-            (LayoutMessage::Contiguous { address: *address, size: Some(size) }, Allocation::Late)
+            (LayoutMessage::Contiguous { address: *address, size: Some(size) }, AllocationTime::Late)
         }
+        NewStorage::Compact(bytes) => (LayoutMessage::Compact(bytes.as_slice().into()), AllocationTime::Early),
         NewStorage::Chunked { chunk_shape, .. } => {
             let chunk_shape = chunk_shape.clone();
-            (LayoutMessage::Chunked { chunk_shape, element_size, unfiltered_partial_edges: false, locator: Locator::None }, Allocation::Incremental)
+            (LayoutMessage::Chunked { chunk_shape, element_size, unfiltered_partial_edges: false, locator: Locator::None }, AllocationTime::Incremental)
         }
         NewStorage::Virtual(mappings) => {
             let block = virtual_dataset::encode(mappings, widths)?;
@@ -90,16 +90,14 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
                 place = Some(heap.insert(&block));
                 Ok(())
             })?;
-            (LayoutMessage::Virtual(place), Allocation::Incremental)
+            (LayoutMessage::Virtual(place), AllocationTime::Incremental)
         }
     };
     let datatype = match committed {
         None => (kind::DATATYPE, CONSTANT, datatype::encode(&stored)?),
         Some(committed) => {
             count_link(file, committed)?;
-            let mut body = COMMITTED.to_vec();
-            body.extend(committed.0.to_le_bytes().get(..widths.address.into()).unwrap_or_default());
-            (kind::DATATYPE, CONSTANT | SHARED, body)
+            (kind::DATATYPE, CONSTANT | SHARED, object_header::committed_reference(committed.0, widths))
         }
     };
     let time = fill_value::stored_time(&stored, dataset.fill_value.is_some(), dataset.fill_time);
@@ -107,7 +105,7 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
     let mut messages = vec![
         (kind::DATASPACE, 0, extent),
         datatype,
-        (kind::FILL_VALUE, CONSTANT, fill_value::encode(dataset.fill_value.as_deref(), time, allocation)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(&dataset.fill_message(dataset.fill_value.clone(), time), allocation)?),
         (kind::LAYOUT, 0, layout::encode_in(&message, widths)?),
     ];
     if !dataset.filters.filters.is_empty() {
@@ -163,7 +161,7 @@ pub(super) fn leads_to(target: &LinkTarget) -> Option<ObjectId> {
 /// Writes an object header with free room.
 fn put(file: &FileEdit<'_>, mut messages: Vec<(u16, u8, Vec<u8>)>, room: usize, tracked: bool) -> Result<ObjectId> {
     messages.push((kind::NIL, 0, vec![0; room]));
-    let header = object_header::encode(&messages, tracked)?;
+    let header = object_header::encode(&messages, CreationOrder::of(tracked), None)?;
     let address = file.space.allocate(PageKind::Metadata, header.len() as u64)?;
     file.space.write(address, &header)?;
     Ok(ObjectId(address))

@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use hyperslab_array::{Error, Result};
 
 use super::source;
-use crate::Limits;
 use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, external_files, fill_value, filter_pipeline, layout, link, link_info, selection};
 use crate::hdf5::object_header::kind;
 use crate::hdf5::{Cursor, Encoder, Source};
+use crate::{AllocationTime, Limits};
 
 /// Not a message, but made alike: the selection of a region reference or virtual mapping.
 pub(super) const SELECTION: u16 = 0x80;
@@ -21,7 +21,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
         kind::DATASPACE => again(&source, body, dataspace::parse, dataspace::encode),
         kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), datatype::encode),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
-        kind::FILL_VALUE => again(&source, body, fill_value::parse, |(value, time)| fill_value::encode(value.as_deref(), *time, fill_value::Allocation::Late)),
+        kind::FILL_VALUE => again(&source, body, fill_value::parse, |message| fill_value::encode(message, AllocationTime::Late)),
         kind::LINK => {
             // Orders before 0 are not written.
             let parse = |cursor: &mut Cursor<'_>| {
@@ -49,7 +49,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
                 let raw = attribute::parse(&source, cursor)?;
                 Ok((raw.name, raw.value?))
             };
-            again(&source, body, parse, |(name, (datatype, dataspace, bytes))| attribute::encode(name, datatype, dataspace, bytes))
+            again(&source, body, parse, |(name, (datatype, dataspace, bytes))| attribute::encode(name, datatype, None, dataspace, bytes))
         }
         SELECTION => again(&source, body, selection::parse, |value| {
             let mut encoder = Encoder::default();

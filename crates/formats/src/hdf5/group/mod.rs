@@ -15,6 +15,7 @@ use super::message::link_info;
 use super::message::{group_info, symbol_table as symbol_table_message};
 use super::object_header::{ObjectHeader, kind};
 use super::writer::{DenseStorage, Space};
+use crate::CreationOrder;
 
 /// A group's links.
 pub(crate) struct RawLinks {
@@ -164,12 +165,13 @@ pub(super) fn dense_links(source: &Source, heap: u64, tree: u64) -> Result<usize
 /// Maximum number of links in a group's header, which the library searches linearly.
 const MAX_COMPACT: usize = 64;
 
-/// The messages of a group with these links; structures outside of the header are written to `space`. A `tracked` group
-/// records that its links were created in this order.
+/// The messages of a group with these links; structures outside of the header are written to `space`. If `order` is tracked, the
+/// group records that its links were created in this order.
 ///
 /// If there are too many links for the header, they go into a symbol table, which all readers know, provided that all are
 /// hard links without creation order. Otherwise they go into dense storage.
-pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: bool) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], order: CreationOrder) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+    let tracked = order.is_tracked;
     let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
     if !tracked {
         links.sort_by(|a, b| compare(&a.0, &b.0));
@@ -193,8 +195,8 @@ pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], tracked: 
     for (order, (name, target)) in (0..).zip(&links) {
         encoded.push((name.clone(), link::encode(name, target, tracked.then_some(order))?));
     }
-    let dense = if many { Some(DenseStorage::of_links(space, &encoded, tracked)?) } else { None };
-    let info = link_info::encode(tracked.then_some(links.len() as u64), dense);
+    let dense = if many { Some(DenseStorage::of_links(space, &encoded, order.is_indexed)?) } else { None };
+    let info = link_info::encode(tracked.then_some(links.len() as u64), order.is_indexed, dense);
     let mut messages = vec![(kind::LINK_INFO, 0, info), (kind::GROUP_INFO, 0, group_info::encode())];
     if !many {
         messages.extend(encoded.into_iter().map(|(_, link)| (kind::LINK, 0, link)));

@@ -4,7 +4,7 @@ use hyperslab_array::name::{bytes_of, is_utf8};
 use hyperslab_array::{Dataspace, Datatype, Error, Result};
 
 use super::{dataspace, datatype};
-use crate::hdf5::object_header::{kind, shared_body, shared_datatype};
+use crate::hdf5::object_header::{committed_reference, kind, shared_address, shared_body, shared_datatype};
 use crate::hdf5::{Cursor, Encoder, Source, Widths};
 
 /// An attribute with the stored bytes of its value.
@@ -28,6 +28,21 @@ pub(crate) fn parse(source: &Source, cursor: &mut Cursor<'_>) -> Result<RawAttri
     let value = value(source, cursor, flags, datatype_bytes, dataspace_bytes);
     Ok(RawAttribute { name, value })
 }
+
+/// The name, and the address of the committed datatype that the attribute shares, if it does.
+pub(crate) fn committed(source: &Source, cursor: &mut Cursor<'_>) -> Result<(String, Option<u64>)> {
+    let Head { name, flags, datatype_bytes, .. } = head(cursor)?;
+    if flags & SHARED_DATATYPE == 0 {
+        return Ok((name, None));
+    }
+    let place = cursor.offset_in_file();
+    let body = cursor.take(datatype_bytes)?;
+    let address = shared_address(&mut Cursor::new(body, place, source.offset_size, source.length_size, cursor.budget()))?;
+    Ok((name, address))
+}
+
+/// Flag: the datatype is shared.
+const SHARED_DATATYPE: u8 = 1;
 
 /// What stands before the datatype.
 struct Head {
@@ -65,7 +80,7 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
     };
     let mut datatype_cursor = part(datatype_bytes)?;
     let mut dataspace_cursor = part(dataspace_bytes)?;
-    let datatype = if flags & 1 != 0 {
+    let datatype = if flags & SHARED_DATATYPE != 0 {
         shared_datatype(source, &mut datatype_cursor)?
     } else {
         source.shared_messages.interned(datatype::parse(&mut datatype_cursor, source.limits.depth)?)
@@ -85,21 +100,25 @@ fn value(source: &Source, cursor: &mut Cursor<'_>, flags: u8, datatype_bytes: us
     Ok((datatype, dataspace, bytes))
 }
 
-/// Version 3 of the message, with the bytes of the value as they lie in the file.
-pub(crate) fn encode(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8]) -> Result<Vec<u8>> {
-    encode_in(name, datatype, dataspace, value, Widths::WIDE)
+/// Version 3 of the message, with the bytes of the value as they lie in the file. `committed` is the address of the committed datatype that
+/// the attribute shares.
+pub(crate) fn encode(name: &str, datatype: &Datatype, committed: Option<u64>, dataspace: &Dataspace, value: &[u8]) -> Result<Vec<u8>> {
+    encode_in(name, datatype, committed, dataspace, value, Widths::WIDE)
 }
 
 /// The same for a file with these widths.
-pub(crate) fn encode_in(name: &str, datatype: &Datatype, dataspace: &Dataspace, value: &[u8], widths: Widths) -> Result<Vec<u8>> {
+pub(crate) fn encode_in(name: &str, datatype: &Datatype, committed: Option<u64>, dataspace: &Dataspace, value: &[u8], widths: Widths) -> Result<Vec<u8>> {
     if name.is_empty() || name.contains('\0') {
         return Err(Error::invalid_input(format!("{name:?} is not a name for an attribute")));
     }
     let length = |bytes: usize| u16::try_from(bytes).map_err(|_| Error::unsupported(format!("attribute {name:?} with a part of 64 KiB or more")));
-    let datatype = datatype::encode(datatype)?;
+    let datatype = match committed {
+        Some(address) => committed_reference(address, widths),
+        None => datatype::encode(datatype)?,
+    };
     let dataspace = dataspace::encode_in(dataspace, false, widths)?;
     let mut encoder = Encoder::default();
-    encoder.bytes(&[3, 0]);
+    encoder.bytes(&[3, if committed.is_some() { SHARED_DATATYPE } else { 0 }]);
     encoder.u16(length(bytes_of(name).len() + 1)?);
     encoder.u16(length(datatype.len())?);
     encoder.u16(length(dataspace.len())?);

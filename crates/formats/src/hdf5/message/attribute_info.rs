@@ -35,18 +35,18 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<AttributeInfo> {
 /// The message of an object whose attributes are in its header, without which the library counts none of them; or in
 /// dense storage. `tracked` is the number of attributes of an object that tracks the order of their creation: what the
 /// next one gets.
-pub(crate) fn encode(tracked: Option<u16>, dense: Option<DenseStorage>) -> Vec<u8> {
-    encode_in(tracked, dense, Widths::WIDE)
+pub(crate) fn encode(tracked: Option<u16>, is_indexed: bool, dense: Option<DenseStorage>) -> Vec<u8> {
+    encode_in(tracked, is_indexed, dense, Widths::WIDE)
 }
 
 /// The same for a file with these widths.
-pub(crate) fn encode_in(tracked: Option<u16>, dense: Option<DenseStorage>, widths: Widths) -> Vec<u8> {
+pub(crate) fn encode_in(tracked: Option<u16>, is_indexed: bool, dense: Option<DenseStorage>, widths: Widths) -> Vec<u8> {
     let mut encoder = Encoder::of(widths);
-    encoder.bytes(&[0, if tracked.is_some() { TRACKED | INDEXED } else { 0 }]);
+    encoder.bytes(&[0, if tracked.is_some() { TRACKED } else { 0 } | if is_indexed { INDEXED } else { 0 }]);
     tracked.iter().for_each(|next| encoder.u16(*next));
     encoder.address(dense.as_ref().map(|dense| dense.heap));
     encoder.address(dense.as_ref().map(|dense| dense.name_tree));
-    if tracked.is_some() {
+    if is_indexed {
         encoder.address(dense.and_then(|dense| dense.order_tree));
     }
     encoder.finish()

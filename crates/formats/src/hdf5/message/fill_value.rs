@@ -2,27 +2,40 @@
 
 use hyperslab_array::{Datatype, Error, Result};
 
-use crate::FillTime;
 use crate::hdf5::{Cursor, Encoder};
+use crate::{AllocationTime, FillTime};
 
-/// The user's fill value of the old message; `None` if it is the default (zeros).
-pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<Option<Vec<u8>>> {
-    let size = u64::from(cursor.u32()?);
-    Ok(Some(cursor.bytes(size)?).filter(|value| !value.is_empty()))
+/// What the message says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct FillMessage {
+    /// The user's fill value; `None` if it is the default (zeros), or undefined.
+    pub value: Option<Vec<u8>>,
+    /// Whether elements that were never written have no defined value.
+    pub is_undefined: bool,
+    /// When the value is written.
+    pub time: FillTime,
+    /// When a writer makes room for values, if the message says so.
+    pub allocation: Option<AllocationTime>,
 }
 
-/// The user's fill value (`None` if it is the default, zeros, or undefined), and when it is written.
-pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(Option<Vec<u8>>, FillTime)> {
+/// The old message, which only has a value. Without bytes it is undefined.
+pub(crate) fn parse_old(cursor: &mut Cursor<'_>) -> Result<FillMessage> {
+    let size = u64::from(cursor.u32()?);
+    let value = Some(cursor.bytes(size)?).filter(|value| !value.is_empty());
+    Ok(FillMessage { is_undefined: value.is_none(), value, ..FillMessage::default() })
+}
+
+pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<FillMessage> {
     let version = cursor.u8()?;
-    let (time, defined) = match version {
+    let (allocation, time, is_defined, is_undefined) = match version {
         1 | 2 => {
-            cursor.skip(1)?;
             // Version 1 writes bytes after it even if no value is defined; they have no meaning.
-            (cursor.u8()?, cursor.u8()? != 0)
+            let (allocation, time, is_defined) = (cursor.u8()?, cursor.u8()?, cursor.u8()? != 0);
+            (allocation, time, is_defined, !is_defined)
         }
         3 => {
             let flags = cursor.u8()?;
-            (flags >> TIME_SHIFT & 3, flags & (1 << 5) != 0)
+            (flags & 3, flags >> TIME_SHIFT & 3, flags & DEFINED != 0, flags & UNDEFINED != 0)
         }
         _ => return Err(cursor.corrupt(format!("version {version} of the fill value message"))),
     };
@@ -32,26 +45,22 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<(Option<Vec<u8>>, FillTim
         // Values beyond the specification change nothing of what is read.
         _ => FillTime::IfSet,
     };
-    if !defined {
-        return Ok((None, time));
+    let message = FillMessage { value: None, is_undefined, time, allocation: AllocationTime::of_number(allocation) };
+    if !is_defined {
+        return Ok(message);
     }
     let size = cursor.u32()?;
     if size == 0 || size == u32::MAX {
-        return Ok((None, time));
+        return Ok(FillMessage { is_undefined: size != 0, ..message });
     }
-    Ok((Some(cursor.bytes(u64::from(size))?), time))
+    Ok(FillMessage { value: Some(cursor.bytes(u64::from(size))?), is_undefined: false, ..message })
 }
 
 /// Where the flags of version 3 have the time.
 const TIME_SHIFT: u8 = 2;
 
-/// When a writer should make room for values: a hint for those who change the file later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Allocation {
-    Late = 2,
-    Incremental = 3,
-}
-
+/// Flag of version 3: elements that were never written have no defined value.
+const UNDEFINED: u8 = 1 << 4;
 /// Flag of version 3: there is a value.
 const DEFINED: u8 = 1 << 5;
 
@@ -69,8 +78,10 @@ pub(crate) fn stored_time(datatype: &Datatype, has_value: bool, time: FillTime) 
     if datatype.uses_heap() && !has_value { FillTime::Alloc } else { time }
 }
 
-/// Version 3 of the message; `None` is the default value, zeros.
-pub(crate) fn encode(value: Option<&[u8]>, time: FillTime, allocation: Allocation) -> Result<Vec<u8>> {
+/// Version 3 of the message; no value that is not undefined is the default, zeros. `otherwise` is when writers make room for values if the message
+/// does not say so.
+pub(crate) fn encode(message: &FillMessage, otherwise: AllocationTime) -> Result<Vec<u8>> {
+    let FillMessage { value, is_undefined, time, allocation } = message;
     let mut encoder = Encoder::default();
     encoder.u8(3);
     let time = match time {
@@ -78,9 +89,9 @@ pub(crate) fn encode(value: Option<&[u8]>, time: FillTime, allocation: Allocatio
         FillTime::Never => 1,
         FillTime::IfSet => 2,
     };
-    let when = allocation as u8 | time << TIME_SHIFT;
+    let when = allocation.unwrap_or(otherwise).number() | time << TIME_SHIFT;
     let Some(value) = value else {
-        encoder.u8(when);
+        encoder.u8(when | if *is_undefined { UNDEFINED } else { 0 });
         return Ok(encoder.finish());
     };
     let length = u32::try_from(value.len()).map_err(|_| Error::unsupported("a fill value of 4 GiB or more"))?;

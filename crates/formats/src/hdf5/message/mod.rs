@@ -14,3 +14,4 @@ pub(crate) mod link;
 pub(crate) mod link_info;
 pub(crate) mod selection;
 pub(crate) mod symbol_table;
+pub(crate) mod times;

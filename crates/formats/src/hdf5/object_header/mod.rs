@@ -18,7 +18,8 @@ use hyperslab_array::{Datatype, Error, Result};
 
 use super::message::datatype;
 use super::shared_heaps::CommittedMessage;
-use super::{Cursor, Source, shared_messages};
+use super::{Cursor, Source, Widths, shared_messages};
+use crate::{CreationOrder, ObjectTimes};
 
 /// Flag: the message's body is a reference to a shared message.
 const SHARED: u8 = 1 << 1;
@@ -27,6 +28,26 @@ const FAIL_IF_UNKNOWN: u8 = 1 << 7;
 
 /// Bytes that are read at once, which are all of most headers: each read may be a system call.
 const START_BYTES: u64 = 512;
+
+/// What stands in front of the messages of a header.
+#[derive(Default)]
+pub(crate) struct Prefix {
+    pub times: Option<ObjectTimes>,
+    pub attribute_order: CreationOrder,
+    /// Number of hard links, in version 1.
+    pub links: Option<u32>,
+}
+
+/// The prefix of the header at `address`.
+pub(crate) fn prefix(source: &Source, address: u64) -> Result<Prefix> {
+    let start = source.read_up_to(address, version2::MAX_PREFIX_BYTES)?;
+    let mut cursor = source.cursor(&start, address);
+    if start.starts_with(b"OHDR") {
+        return version2::prefix(&mut cursor);
+    }
+    cursor.skip(4)?;
+    Ok(Prefix { links: Some(cursor.u32()?), ..Prefix::default() })
+}
 
 /// All messages of an object, continuations included, in order.
 pub(crate) struct ObjectHeader<'a> {
@@ -107,10 +128,24 @@ enum SharedPlace<'a> {
 
 /// The header that a message's body lies in; `None` if that is a heap of shared messages.
 pub(crate) fn committed_place(source: &Source, message: &Message<'_>) -> Result<Option<u64>> {
-    match shared_place(&mut source.cursor(&message.body, message.address))? {
+    shared_address(&mut source.cursor(&message.body, message.address))
+}
+
+/// The header that the message of a shared-message reference at `cursor` lies in; `None` if that is a heap of shared messages.
+pub(crate) fn shared_address(cursor: &mut Cursor<'_>) -> Result<Option<u64>> {
+    match shared_place(cursor)? {
         SharedPlace::Header(address) => Ok(Some(address)),
         SharedPlace::Heap(_) => Ok(None),
     }
+}
+
+/// A reference to the committed datatype whose header lies at `address`, in the place of a datatype.
+pub(crate) fn committed_reference(address: u64, widths: Widths) -> Vec<u8> {
+    /// Version of the reference, and that it leads to a committed datatype.
+    const COMMITTED: [u8; 2] = [2, 2];
+    let mut body = COMMITTED.to_vec();
+    body.extend(address.to_le_bytes().get(..widths.address.into()).unwrap_or_default());
+    body
 }
 
 /// The place that a shared-message reference at `cursor` names (specification IV.A.2, "Shared Message").

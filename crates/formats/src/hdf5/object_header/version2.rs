@@ -6,14 +6,31 @@ use hyperslab_array::{Error, Result};
 
 use super::blocks::{Continuation, Message, Messages, body, within};
 use super::claim::claim;
-use super::kind;
+use super::{Prefix, kind};
 use crate::hdf5::{Cursor, Encoder, Source, checksum};
+use crate::{CreationOrder, ObjectTimes};
 
 /// Flags of the prefix.
 const CREATION_ORDER_TRACKED: u8 = 1 << 2;
 const CREATION_ORDER_INDEXED: u8 = 1 << 3;
 const ATTRIBUTE_PHASE_STORED: u8 = 1 << 4;
 const TIMES_STORED: u8 = 1 << 5;
+
+/// Bytes that hold the signature, version, flags and times of each header.
+pub(super) const MAX_PREFIX_BYTES: u64 = 22;
+
+/// What stands in front of the messages, from the signature on.
+pub(super) fn prefix(cursor: &mut Cursor<'_>) -> Result<Prefix> {
+    cursor.signature(b"OHDR")?;
+    cursor.skip(1)?;
+    let flags = cursor.u8()?;
+    let order = CreationOrder { is_tracked: flags & CREATION_ORDER_TRACKED != 0, is_indexed: flags & CREATION_ORDER_INDEXED != 0 };
+    let times = match flags & TIMES_STORED {
+        0 => None,
+        _ => Some(ObjectTimes { access: cursor.u32()?, modification: cursor.u32()?, change: cursor.u32()?, birth: cursor.u32()? }),
+    };
+    Ok(Prefix { times, attribute_order: order, links: Some(1) })
+}
 
 /// Bytes in front of the length of a header with these flags.
 pub(crate) fn prefix_bytes(flags: u8) -> usize {
@@ -75,9 +92,10 @@ fn block<'a>(bytes: &Cow<'a, [u8]>, cursor: &mut Cursor<'_>, address: u64, flags
     Ok(())
 }
 
-/// A header in one block: kind, flags and body of each message. If `tracked`, attributes were created in the order
+/// A header in one block: kind, flags and body of each message. If `order` is tracked, attributes were created in the order
 /// of their messages.
-pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)], tracked: bool) -> Result<Vec<u8>> {
+pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)], order: CreationOrder, times: Option<ObjectTimes>) -> Result<Vec<u8>> {
+    let tracked = order.is_tracked;
     /// The block's size takes four bytes.
     const WIDE: u8 = 2;
     let mut block = Encoder::default();
@@ -100,8 +118,12 @@ pub(crate) fn encode(messages: &[(u16, u8, Vec<u8>)], tracked: bool) -> Result<V
         block.bytes(body);
     }
     let mut encoder = Encoder::signed(b"OHDR");
-    let order = if tracked { CREATION_ORDER_TRACKED | CREATION_ORDER_INDEXED } else { 0 };
-    encoder.bytes(&[2, WIDE | order]);
+    let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+    let flags = flag(tracked, CREATION_ORDER_TRACKED) | flag(order.is_indexed, CREATION_ORDER_INDEXED) | flag(times.is_some(), TIMES_STORED);
+    encoder.bytes(&[2, WIDE | flags]);
+    if let Some(ObjectTimes { access, modification, change, birth }) = times {
+        [access, modification, change, birth].into_iter().for_each(|time| encoder.u32(time));
+    }
     encoder.u32(u32::try_from(block.len()).map_err(|_| Error::unsupported("an object header of 4 GiB or more"))?);
     encoder.bytes(&block.finish());
     Ok(encoder.finish_with_checksum())

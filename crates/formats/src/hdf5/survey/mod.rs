@@ -70,6 +70,7 @@ pub struct Survey {
     pub(crate) source: Source,
     pub(crate) sizes: NodeSizes,
     by_address: HashMap<u64, usize>,
+    keeping: Keeping,
 }
 
 /// Takes the number of objects surveyed and the number known so far.
@@ -109,8 +110,22 @@ impl Survey {
             file_bytes,
             sizes,
             by_address,
+            keeping: Keeping { attributes: keeps_attributes },
             source,
         })
+    }
+
+    /// Whether nothing is damaged: all objects, links, attributes and chunk indexes could be read.
+    pub fn is_sound(&self) -> bool {
+        let is_whole = |object: &SurveyedObject| {
+            object.object.is_some()
+                && object.is_whole
+                && object.has_all_links
+                && object.has_all_attributes
+                && object.has_all_chunks
+                && object.attributes.iter().all(|attribute| attribute.value.is_ok())
+        };
+        self.damages.is_empty() && self.root().is_some() && self.objects.iter().all(is_whole)
     }
 
     /// The object whose header lies at this address.
@@ -126,7 +141,7 @@ impl Survey {
         let source = self.source.clone();
         let mut log = Log::new(&source);
         let (list, by_address) = (std::mem::take(&mut self.objects), std::mem::take(&mut self.by_address));
-        let mut objects = Objects { list, by_address, sizes: self.sizes, keeping: Keeping { attributes: false } };
+        let mut objects = Objects { list, by_address, sizes: self.sizes, keeping: self.keeping };
         for address in addresses {
             if objects.by_address.contains_key(address) {
                 continue;

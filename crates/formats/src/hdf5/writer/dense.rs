@@ -24,13 +24,13 @@ const ATTRIBUTE_ORDER: u8 = 9;
 pub(crate) struct DenseStorage {
     pub heap: u64,
     pub name_tree: u64,
-    /// The B-tree by creation order, if the object tracks that order.
+    /// The B-tree by creation order, if the object indexes that order.
     pub order_tree: Option<u64>,
 }
 
 impl DenseStorage {
     /// Puts links, by name as encoded messages, into `space`: in one block of the heap unless one of them is too large.
-    pub fn of_links(space: &mut Space, links: &[(String, Vec<u8>)], tracked: bool) -> Result<Self> {
+    pub fn of_links(space: &mut Space, links: &[(String, Vec<u8>)], is_indexed: bool) -> Result<Self> {
         let messages = links.iter().map(|(_, message)| message.as_slice());
         let is_managed = messages.clone().all(|message| message.len() as u64 <= u64::from(MAX_MANAGED_BYTES));
         let HeapIds { heap, ids } = if is_managed { encode_managed(space, LINK_ID_BYTES, messages)? } else { encode_huge(space, LINK_ID_BYTES, messages)? };
@@ -47,13 +47,13 @@ impl DenseStorage {
             record.bytes(id);
             record.finish()
         });
-        let order_tree = if tracked { Some(btree::encode(space, LINK_ORDER, &by_order.collect::<Vec<_>>())?) } else { None };
+        let order_tree = if is_indexed { Some(btree::encode(space, LINK_ORDER, &by_order.collect::<Vec<_>>())?) } else { None };
         Ok(Self { heap, name_tree, order_tree })
     }
 
     /// Puts attributes, by name as encoded messages, into `space`. Each is a "huge" object of the heap, whatever its size:
     /// it lies in the file as it is, and the heap has no blocks to manage.
-    pub fn of_attributes(space: &mut Space, attributes: &[(String, Vec<u8>)], tracked: bool) -> Result<Self> {
+    pub fn of_attributes(space: &mut Space, attributes: &[(String, Vec<u8>)], is_indexed: bool) -> Result<Self> {
         let HeapIds { heap, ids } = encode_huge(space, ATTRIBUTE_ID_BYTES, attributes.iter().map(|(_, message)| message.as_slice()))?;
         let record = |place: usize, hash: Option<u32>| {
             let order = u32::try_from(place).map_err(|_| Error::unsupported("2³² attributes of one object"))?;
@@ -67,7 +67,7 @@ impl DenseStorage {
         let names = by_name(attributes).into_iter().map(|(hash, _, place)| record(place, Some(hash))).collect::<Result<Vec<_>>>()?;
         let name_tree = btree::encode(space, ATTRIBUTE_NAMES, &names)?;
         let orders = (0..ids.len()).map(|place| record(place, None)).collect::<Result<Vec<_>>>()?;
-        let order_tree = if tracked { Some(btree::encode(space, ATTRIBUTE_ORDER, &orders)?) } else { None };
+        let order_tree = if is_indexed { Some(btree::encode(space, ATTRIBUTE_ORDER, &orders)?) } else { None };
         Ok(Self { heap, name_tree, order_tree })
     }
 }

@@ -5,7 +5,8 @@ use hyperslab_array::{Dataspace, Datatype, Elements};
 use super::library_version::LibraryVersion;
 use super::target_part::TargetPart;
 use crate::filter::Pipeline;
-use crate::{FillTime, VirtualMapping};
+use crate::hdf5::message::fill_value::FillMessage;
+use crate::{AllocationTime, CreationOrder, FillTime, ObjectTimes, VirtualMapping};
 
 /// All objects of a file; the root group is number 0.
 #[derive(Debug, Clone, Default)]
@@ -48,10 +49,31 @@ pub enum TargetObject {
 pub struct NewObject {
     /// Its attributes, each name once.
     pub attributes: Vec<NewAttribute>,
-    /// Whether the file records that attributes, and links of a group, were created in this order.
-    pub tracked: bool,
+    /// What else the file says of it.
+    pub properties: NewProperties,
     /// What it is.
     pub content: NewContent,
+}
+
+/// What a file says of an object beyond its content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewProperties {
+    /// Whether the file records that the links of a group were created in this order.
+    pub link_order: CreationOrder,
+    /// The same of attributes.
+    pub attribute_order: CreationOrder,
+    /// Bytes of the comment.
+    pub comment: Option<Vec<u8>>,
+    /// When the object was used and changed.
+    pub times: Option<ObjectTimes>,
+}
+
+impl NewProperties {
+    /// With or without the order of creation of links and attributes.
+    pub fn tracked(tracked: bool) -> Self {
+        let order = CreationOrder::of(tracked);
+        Self { link_order: order, attribute_order: order, comment: None, times: None }
+    }
 }
 
 /// The kind of an object.
@@ -86,6 +108,8 @@ pub enum NewLink {
 pub struct NewAttribute {
     /// Name.
     pub name: String,
+    /// Number of the committed datatype that it shares.
+    pub committed: Option<usize>,
     /// Extent.
     pub dataspace: Dataspace,
     /// The value. A reference to a whole object is the object's number in the file and one, little endian; another one is
@@ -105,12 +129,23 @@ pub struct NewDataset {
     /// One element's bytes for elements that were never written; `None` is zeros. References are numbers as in [`NewAttribute`], except in
     /// sequences of variable length, which are in the file.
     pub fill_value: Option<Vec<u8>>,
+    /// Whether there is no defined value for them.
+    pub is_fill_undefined: bool,
     /// When programs that change the file later write it.
     pub fill_time: FillTime,
+    /// When they make room for values; `None` is what the library does for such storage.
+    pub allocation: Option<AllocationTime>,
     /// The filters that the chunks went through.
     pub filters: Pipeline,
     /// Where the values are.
     pub storage: NewStorage,
+}
+
+impl NewDataset {
+    /// The fill value message with this value.
+    pub(crate) fn fill_message(&self, value: Option<Vec<u8>>, time: FillTime) -> FillMessage {
+        FillMessage { value, is_undefined: self.is_fill_undefined, time, allocation: self.allocation }
+    }
 }
 
 /// Where a dataset's values are.
@@ -118,6 +153,8 @@ pub struct NewDataset {
 pub enum NewStorage {
     /// One run of bytes at this address; `None` is never written.
     Contiguous(Option<u64>),
+    /// In the object's header: the bytes.
+    Compact(Vec<u8>),
     /// In chunks, in any order; one that is missing was never written.
     Chunked {
         /// Extent of a chunk.

@@ -11,12 +11,12 @@ use super::references::Pointed;
 use super::space::Space;
 use super::values::{place_references, place_values};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
-use crate::hdf5::message::fill_value::Allocation;
 use crate::hdf5::message::layout::LayoutMessage;
 use crate::hdf5::message::link::RawTarget;
 use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, file_space, fill_value, filter_pipeline, layout};
 use crate::hdf5::object_header::{self, kind};
 use crate::hdf5::{Widths, chunk_locator, group, superblock, virtual_dataset};
+use crate::{AllocationTime, CreationOrder, ObjectTimes};
 
 /// Bytes that the superblock takes at the beginning of the file.
 pub const SUPERBLOCK_BYTES: u64 = superblock::ENCODED_BYTES;
@@ -72,7 +72,7 @@ pub fn encode_metadata(file: &NewFile, at: u64, page_bytes: Option<u64>) -> Resu
     let root = addresses.first().copied().ok_or_else(|| Error::internal("a file without a root group"))?;
     let extension = page_bytes.map(|page_bytes| {
         let message = (kind::FILE_SPACE_INFO, NOT_TO_SHARE | MARK_IF_UNKNOWN, file_space::encode_pages(page_bytes));
-        put_header(&mut space, vec![message], false)
+        put_header(&mut space, vec![message], CreationOrder::default(), None)
     });
     Ok(EncodedMetadata { extension: extension.transpose()?, bytes: space.finish(), root, addresses })
 }
@@ -104,7 +104,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
                 continue;
             }
             pending.push((index, true));
-            pending.extend(led_to(&object.content).map(|member| (member, false)));
+            pending.extend(led_to(object).map(|member| (member, false)));
             continue;
         }
         let pointed = Pointed { objects: pointed_at, targets: &file.targets };
@@ -112,7 +112,7 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
             NewContent::Group(links) => {
                 leads_back |= links.iter().any(|(_, link)| matches!(link, NewLink::Hard(member) if addresses.get(*member).copied().flatten().is_none()));
                 let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses, pointed_at)?)));
-                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.tracked)?
+                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.properties.link_order)?
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses, pointed)?,
             NewContent::Datatype(datatype) => {
@@ -131,8 +131,13 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
             message.extend_from_slice(&count.to_le_bytes());
             messages.push((kind::REFERENCE_COUNT, 0, message));
         }
-        put_attributes(&mut space, object, pointed, &mut messages)?;
-        let address = put_header(&mut space, messages, object.tracked)?;
+        if let Some(comment) = &object.properties.comment {
+            messages.push((kind::COMMENT, 0, [comment.as_slice(), &[0]].concat()));
+        }
+        leads_back |= committed_of_attributes(object).any(|index| addresses.get(index).copied().flatten().is_none());
+        let committed = |index: usize| addresses.get(index).copied().flatten().or_else(|| pointed_at.get(index).copied());
+        put_attributes(&mut space, object, pointed, &committed, &mut messages)?;
+        let address = put_header(&mut space, messages, object.properties.attribute_order, object.properties.times)?;
         if let Some(place) = addresses.get_mut(index) {
             *place = Some(address);
         }
@@ -143,48 +148,64 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
 }
 
 /// Adds the messages of an object's attributes, or of where they are stored, to its other messages.
-fn put_attributes(space: &mut Space, object: &NewObject, pointed: Pointed<'_>, messages: &mut Vec<(u16, u8, Vec<u8>)>) -> Result<()> {
+fn put_attributes(
+    space: &mut Space,
+    object: &NewObject,
+    pointed: Pointed<'_>,
+    committed: &dyn Fn(usize) -> Option<u64>,
+    messages: &mut Vec<(u16, u8, Vec<u8>)>,
+) -> Result<()> {
+    let order = object.properties.attribute_order;
     let mut attributes = Vec::with_capacity(object.attributes.len());
     for new in &object.attributes {
-        attributes.push((new.name.clone(), attribute_message(space, new, pointed)?));
+        attributes.push((new.name.clone(), attribute_message(space, new, pointed, committed)?));
     }
     let tracked = match u16::try_from(attributes.len()) {
-        Ok(count) => object.tracked.then_some(count),
-        Err(_) if object.tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
+        Ok(count) => order.is_tracked.then_some(count),
+        Err(_) if order.is_tracked => return Err(Error::unsupported("65536 attributes of one object that tracks their order")),
         Err(_) => None,
     };
     if attributes.iter().any(|(_, message)| message.len() > MAX_COMPACT_ATTRIBUTE_BYTES) {
-        let dense = DenseStorage::of_attributes(space, &attributes, object.tracked)?;
-        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, Some(dense))));
+        let dense = DenseStorage::of_attributes(space, &attributes, order.is_indexed)?;
+        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, order.is_indexed, Some(dense))));
     } else if !attributes.is_empty() {
-        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, None)));
+        messages.push((kind::ATTRIBUTE_INFO, 0, attribute_info::encode(tracked, order.is_indexed, None)));
         messages.extend(attributes.into_iter().map(|(_, message)| (kind::ATTRIBUTE, 0, message)));
     }
     Ok(())
 }
 
 /// Writes an object header to `space`; returns its address.
-fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, tracked: bool) -> Result<u64> {
+fn put_header(space: &mut Space, mut messages: Vec<(u16, u8, Vec<u8>)>, order: CreationOrder, times: Option<ObjectTimes>) -> Result<u64> {
     /// Bytes of a header that the library reads first. With a page buffer it then reads the rest, which must not cross a
     /// page border unless it is longer than a page.
     const FIRST_READ: u64 = 512;
-    let header = object_header::encode(&messages, tracked)?;
+    let header = object_header::encode(&messages, order, times)?;
     let (length, enough) = (header.len() as u64, space.page_bytes().map_or(0, |page_bytes| page_bytes + FIRST_READ + 1));
     if space.page_bytes().is_none_or(|page_bytes| length <= page_bytes) || length >= enough {
         return Ok(space.put(&header));
     }
     messages.push((kind::NIL, 0, vec![0; usize::try_from(enough - length).map_err(|_| Error::internal("a page beyond memory"))?]));
-    Ok(space.put(&object_header::encode(&messages, tracked)?))
+    Ok(space.put(&object_header::encode(&messages, order, times)?))
 }
 
-/// Numbers of the objects that an object leads to: members of a group, the committed datatype of a dataset.
-fn led_to(content: &NewContent) -> impl Iterator<Item = usize> {
-    let (links, committed) = match content {
+/// Numbers of the committed datatypes that the attributes of an object share.
+fn committed_of_attributes(object: &NewObject) -> impl Iterator<Item = usize> {
+    object.attributes.iter().filter_map(|attribute| attribute.committed)
+}
+
+/// Numbers of the objects that an object leads to: members of a group, committed datatypes of a dataset and of attributes.
+fn led_to(object: &NewObject) -> impl Iterator<Item = usize> {
+    let (links, committed) = match &object.content {
         NewContent::Group(links) => (links.as_slice(), None),
         NewContent::Dataset(dataset) => (&[][..], dataset.committed),
         NewContent::Datatype(_) => (&[][..], None),
     };
-    links.iter().filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some(*member) } else { None }).chain(committed)
+    links
+        .iter()
+        .filter_map(|(_, link)| if let NewLink::Hard(member) = link { Some(*member) } else { None })
+        .chain(committed)
+        .chain(committed_of_attributes(object))
 }
 
 /// Reference count of each object, by index: programs that delete one of several links keep the object.
@@ -194,7 +215,7 @@ fn reference_counts(file: &NewFile) -> Vec<u32> {
     if let Some(root) = counts.first_mut() {
         *root = 1;
     }
-    for member in file.objects.iter().flat_map(|object| led_to(&object.content)) {
+    for member in file.objects.iter().flat_map(led_to) {
         if let Some(count) = counts.get_mut(member) {
             *count = count.saturating_add(1);
         }
@@ -204,8 +225,6 @@ fn reference_counts(file: &NewFile) -> Vec<u32> {
 
 /// The datatype message of a dataset, with its flags.
 fn datatype_message(dataset: &NewDataset, file: &NewFile, addresses: &[Option<u64>]) -> Result<(u16, u8, Vec<u8>)> {
-    /// Version of the reference, and that it leads to a committed datatype.
-    const COMMITTED: [u8; 2] = [2, 2];
     let Some(index) = dataset.committed else {
         return Ok((kind::DATATYPE, CONSTANT, datatype::encode(&dataset.datatype)?));
     };
@@ -214,9 +233,7 @@ fn datatype_message(dataset: &NewDataset, file: &NewFile, addresses: &[Option<u6
         _ => return Err(Error::invalid_input("a dataset whose committed datatype is another one")),
     }
     let address = addresses.get(index).copied().flatten().ok_or_else(|| Error::internal("a committed datatype without an address"))?;
-    let mut body = COMMITTED.to_vec();
-    body.extend_from_slice(&address.to_le_bytes());
-    Ok((kind::DATATYPE, CONSTANT | SHARED, body))
+    Ok((kind::DATATYPE, CONSTANT | SHARED, object_header::committed_reference(address, Widths::WIDE)))
 }
 
 fn target(link: &NewLink, addresses: &[Option<u64>], pointed_at: &[u64]) -> Result<RawTarget> {
@@ -230,7 +247,7 @@ fn target(link: &NewLink, addresses: &[Option<u64>], pointed_at: &[u64]) -> Resu
     })
 }
 
-fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: Pointed<'_>) -> Result<Vec<u8>> {
+fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: Pointed<'_>, committed: &dyn Fn(usize) -> Option<u64>) -> Result<Vec<u8>> {
     let named = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", new.name, error.message()));
     let value = &new.value;
     let expected = new.dataspace.element_count()?.checked_mul(value.datatype.size());
@@ -243,7 +260,11 @@ fn attribute_message(space: &mut Space, new: &NewAttribute, pointed_at: Pointed<
         place_values(&value.datatype, &mut bytes, &resolve, heap, Some(pointed_at)).map(|()| bytes)
     });
     let bytes = bytes.map_err(named)?;
-    attribute::encode(&new.name, &value.datatype, &new.dataspace, &bytes).map_err(named)
+    let committed = match new.committed {
+        Some(index) => Some(committed(index).ok_or_else(|| Error::internal("a committed datatype without an address"))?),
+        None => None,
+    };
+    attribute::encode(&new.name, &value.datatype, committed, &new.dataspace, &bytes).map_err(named)
 }
 
 fn dataset_messages(
@@ -273,7 +294,7 @@ fn dataset_messages(
     let mut messages = vec![
         (kind::DATASPACE, 0, extent),
         datatype_message(dataset, file, addresses)?,
-        (kind::FILL_VALUE, CONSTANT, fill_value::encode(fill.as_deref().map(Vec::as_slice), time, allocation)?),
+        (kind::FILL_VALUE, CONSTANT, fill_value::encode(&dataset.fill_message(fill.map(Cow::into_owned), time), allocation)?),
         (kind::LAYOUT, 0, layout::encode(&message)?),
     ];
     if !dataset.filters.filters.is_empty() {
@@ -285,7 +306,7 @@ fn dataset_messages(
     Ok(messages)
 }
 
-fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: LibraryVersion) -> Result<(LayoutMessage, Allocation)> {
+fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: LibraryVersion) -> Result<(LayoutMessage, AllocationTime)> {
     Ok(match &dataset.storage {
         NewStorage::Contiguous(address) => {
             if let Dataspace::Simple { shape, max_shape } = &dataset.dataspace
@@ -295,8 +316,9 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: L
             }
             let size = dataset.dataspace.element_count()?.checked_mul(element_size);
             let size = size.ok_or_else(|| Error::unsupported("a dataset beyond 64 bits"))?;
-            (LayoutMessage::Contiguous { address: *address, size: Some(size) }, Allocation::Late)
+            (LayoutMessage::Contiguous { address: *address, size: Some(size) }, AllocationTime::Late)
         }
+        NewStorage::Compact(bytes) => (LayoutMessage::Compact(bytes.as_slice().into()), AllocationTime::Early),
         NewStorage::Chunked { chunk_shape, chunks } => {
             let Dataspace::Simple { shape, max_shape } = &dataset.dataspace else {
                 return Err(Error::invalid_input("a scalar or null dataset has no chunks"));
@@ -317,12 +339,12 @@ fn storage(space: &mut Space, dataset: &NewDataset, element_size: u64, newest: L
             let filtered = !dataset.filters.filters.is_empty();
             let locator = chunk_locator::encode(space, &layout, element_size, filtered, chunks, newest)?;
             let message = LayoutMessage::Chunked { chunk_shape: chunk_shape.clone(), element_size, unfiltered_partial_edges: false, locator };
-            (message, Allocation::Incremental)
+            (message, AllocationTime::Incremental)
         }
         NewStorage::Virtual(mappings) => {
             let block = virtual_dataset::encode(mappings, Widths::WIDE)?;
             let place = space.put_heap(|heap| Ok(heap.insert(&block)))?;
-            (LayoutMessage::Virtual(Some(place)), Allocation::Incremental)
+            (LayoutMessage::Virtual(Some(place)), AllocationTime::Incremental)
         }
     })
 }

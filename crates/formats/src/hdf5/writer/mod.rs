@@ -20,7 +20,7 @@ mod values;
 pub use super::heap::HeapWriter;
 pub(crate) use address_width::{narrow_refusal, with_addresses};
 pub(crate) use dense::DenseStorage;
-pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewStorage, NewTarget, StoredChunk, TargetObject};
+pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewProperties, NewStorage, NewTarget, StoredChunk, TargetObject};
 pub use fill_objects::FillObjects;
 pub use library_version::LibraryVersion;
 pub use metadata::{EncodedMetadata, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};

@@ -191,7 +191,13 @@ fn place(datatype: &Datatype, stored: &Datatype, element: &[u8], out: &mut [u8],
 fn variable(base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8], placing: &mut Placing<'_, '_>) -> Result<()> {
     let (count, reference) = HeapReference::parse(element)?;
     out.fill(0);
-    let Some(reference) = reference else { return Ok(()) };
+    let Some(reference) = reference else {
+        // An empty value that lies in a heap is not the same as none: the library reads "" and NULL.
+        if count == 0 && element.len() == 16 && element.get(4..).map_or(Ok(None), HeapReference::parse_place)?.is_some() {
+            return set_place(out, placing.heap.insert(&[]));
+        }
+        return Ok(());
+    };
     let bytes = u64::from(count).checked_mul(base.map_or(1, |(base, _)| base.size()));
     let value = (placing.resolve)(reference)?;
     let value = bytes.and_then(|bytes| value.get(..usize::try_from(bytes).ok()?));

@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Dataspace, Elements, Error, HeapReference, Result, StoredSelection};
-use hyperslab_formats::filter::{Filter, Pipeline};
-use hyperslab_formats::{ChunkSource, Dataset, ObjectId, VirtualMapping};
+use hyperslab_formats::filter::Pipeline;
+use hyperslab_formats::{ChunkSource, Dataset, FilterDescription, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
+use super::changes::Change;
 use super::checkpoints::Checkpoints;
 use super::references::name_references;
 use super::source_file::SourceFile;
 use crate::file::dataset::touched_chunks::touched_chunks;
 use crate::file::definition::DatasetDefinition;
 use crate::file::file_writer::FileWriter;
+use crate::file::finishing::MAX_COMPACT_BYTES;
 use crate::file::memory_length::memory_length;
 use crate::file::references::targets::Target;
 use crate::file::regions::boxes::{boxes, size_of_chunks};
@@ -35,12 +37,14 @@ const MAX_COPIED_CHUNKS: u64 = 1 << 24;
 const MIN_GROWN_CHUNK_BYTES: u64 = 256 << 10;
 
 /// How much was copied, and how.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct CopyCounts {
     /// Chunks copied without decoding.
     pub copied_chunks: u64,
     /// Bytes of values that were decoded and re-encoded.
     pub reencoded_bytes: u64,
+    /// What is not as it was.
+    pub changes: Vec<Change>,
 }
 
 /// Copies values into the dataset `path` of `out`.
@@ -134,18 +138,36 @@ impl DatasetCopy<'_> {
 
     fn whole_dataset(&mut self, file: &File, id: ObjectId, dataset: &Arc<Dataset>, committed: Option<String>) -> Result<()> {
         let has_references = dataset.datatype.has_references();
-        let definition =
-            DatasetDefinition { fill_time: dataset.fill_time, committed, ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone()) };
+        let definition = DatasetDefinition { committed, ..described_like(dataset) };
         let mut fill = dataset.portable_fill_value(|| file.fill_heap(id)).map_err(|error| error.at_object(self.path))?;
         let fill_targets = match &mut fill {
             Some(fill) if has_references => self.named(fill)?,
             _ => Vec::new(),
         };
         let definition = definition.with_fill(fill);
+        self.note_changes(dataset);
         match self.format {
             Some(format) => self.in_format(file, id, dataset, definition, &fill_targets, format),
             None if dataset.virtual_mappings.is_empty() => self.as_stored(file, id, dataset, definition, &fill_targets),
             None => self.as_one(file, dataset, definition, &fill_targets),
+        }
+    }
+
+    /// Notes what of a dataset cannot be as it was.
+    fn note_changes(&mut self, dataset: &Dataset) {
+        let has_references = dataset.datatype.has_references();
+        let mut note = |text: &str| self.counts.changes.push(Change::new(self.path, text));
+        if !dataset.virtual_mappings.is_empty() {
+            note("the virtual dataset is an ordinary one now, which holds the values");
+        }
+        if !dataset.external_files.is_empty() {
+            note("the values were in external files, and are in this file now");
+        }
+        if dataset.is_created_compact() && (has_references || dataset.stored_bytes.is_some_and(|bytes| bytes > MAX_COMPACT_BYTES)) {
+            note("the values were in the object's header (compact layout), and are contiguous now");
+        }
+        if has_references && !dataset.creation_filters().is_empty() {
+            note("the references had filters, and have none now");
         }
     }
 
@@ -163,7 +185,7 @@ impl DatasetCopy<'_> {
             return Err(Error::unsupported("new chunks for a virtual dataset: make one file of it first").at_object(self.path));
         }
         let filters = if dataset.datatype.has_references() { Pipeline::default() } else { format.filters.clone() };
-        let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, ..definition };
+        let wanted = DatasetDefinition { chunk_shape: format.chunk_shape.clone(), filters, allocation: None, ..definition };
         self.out.create_copied_dataset(self.path, wanted, fill_targets)?;
         self.begin_steps(true)?;
         if dataset.stored_bytes == Some(0) { Ok(()) } else { self.reencode_boxes(file, id, dataset) }
@@ -184,6 +206,14 @@ impl DatasetCopy<'_> {
             self.out.create_copy(self.path, definition)?
         } else {
             self.out.create_copied_dataset(self.path, definition, fill_targets)?
+        }
+        let made = self.out.definition(self.path)?;
+        if !has_references && made.filters != pipeline(dataset) {
+            // The encoder's own version, or what follows from the type.
+            self.counts.changes.push(Change::new(self.path, "the values were encoded again, and parameters of filters are those of the encoder"));
+        }
+        if made.chunk_shape.as_deref() != wanted && !self.grows {
+            self.counts.changes.push(Change::new(self.path, "chunks were larger than the dataset can become, and are not any more"));
         }
         self.begin_steps(true)?;
         // Chunks larger than the dataset can become get another shape.
@@ -406,6 +436,17 @@ impl DatasetCopy<'_> {
     }
 }
 
+/// The definition of a dataset like this one, without chunks, filters, fill value and committed datatype.
+pub(crate) fn described_like(dataset: &Dataset) -> DatasetDefinition {
+    DatasetDefinition {
+        is_fill_undefined: dataset.is_fill_undefined,
+        fill_time: dataset.fill_time,
+        allocation: dataset.allocation,
+        is_compact: dataset.is_created_compact(),
+        ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
+    }
+}
+
 /// A region of a source and the region of the target where it belongs, without a first dimension of one index that only the target has,
 /// and that index. `None` if their dimensions differ in another way.
 fn without_new_dimension(local: Region, mut region: Region) -> Option<(Region, Region, Option<u64>)> {
@@ -465,14 +506,7 @@ fn box_shape(shape: &[u64], chunk: &[u64], source: Option<&[u64]>, element_bytes
 
 /// The filters of a dataset that was read, as a pipeline for writing.
 fn pipeline(dataset: &Dataset) -> Pipeline {
-    const FLETCHER32: u16 = 3;
-    let filter = |filter: &hyperslab_formats::FilterDescription| Filter {
-        id: filter.id,
-        name: (filter.id >= 256).then(|| filter.name.clone()),
-        optional: filter.id != FLETCHER32,
-        parameters: filter.parameters.clone(),
-    };
-    Pipeline { filters: dataset.creation_filters().iter().map(filter).collect() }
+    Pipeline { filters: dataset.creation_filters().iter().map(FilterDescription::to_filter).collect() }
 }
 
 /// Whether a growing dataset has few values in small chunks.

@@ -6,9 +6,11 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
+use super::changes::Change;
 use super::checkpoints::Checkpoints;
 use super::choice::Choice;
 use super::dataset::{CopyCounts, DatasetCopy, StorageFormat};
+use super::properties::{committed_path, copy_properties, stored_order};
 use super::scales::{CopiedScale, CopiedScales};
 use super::selected_objects::selected_objects;
 use super::source_file::{CopiedAttribute, SourceFile};
@@ -48,6 +50,7 @@ pub(crate) fn copy_objects(
     let mut scales = CopiedScales::default();
     for (path, id, object) in source.objects() {
         let (path, id) = (path.as_str(), *id);
+        let properties = source.properties(id).map_err(|error| error.at_object(path))?;
         match object {
             Object::Group => {
                 out.create_group(path)?;
@@ -58,25 +61,40 @@ pub(crate) fn copy_objects(
             Object::Dataset(dataset) => {
                 let (format, checkpoints, grows) = (formats.get(&id), checkpoints.as_mut(), *grows);
                 let mut copy = DatasetCopy { out: &mut *out, path, cancellation, counts: &mut *counts, grows, format, objects: Some(&source), checkpoints };
-                copy.dataset(file, id, dataset, source.committed(&dataset.datatype))?;
+                let committed = committed_path(&source, path, "the dataset", properties.committed, &mut copy.counts.changes);
+                copy.dataset(file, id, dataset, committed)?;
             }
             Object::Datatype(datatype) => out.create_datatype(path, datatype.as_ref().clone())?,
         }
         let attributes = file.attributes(id).map_err(|error| error.at_object(path))?;
-        out.set_tracked(path, file.is_tracked(id)?)?;
-        for attribute in attributes.iter().filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
-            match source.attribute(attribute).map_err(|error| error.at_object(path))? {
-                CopiedAttribute::Value(value) => out.set_attribute(path, &attribute.name, value)?,
-                CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, &attribute.name, value, &targets)?,
-                CopiedAttribute::References(references) => out.set_object_references(path, &attribute.name, references)?,
-                CopiedAttribute::Scales(found) => scales.attach(id, found),
-                CopiedAttribute::ScaleOf(dimensions) => scales.list(id, dimensions),
+        copy_properties(out, path, &properties)?;
+        let ordered = stored_order(&attributes, &properties).into_iter().filter_map(|position| attributes.list.get(position));
+        for attribute in ordered.filter(|attribute| id != file.root() || attribute.name != COMMIT_ATTRIBUTE) {
+            let name = &attribute.name;
+            let committed = properties.committed_of_attributes.get(name).copied();
+            let committed = committed_path(&source, path, &format!("the attribute '{name}'"), committed, &mut counts.changes);
+            match source.attribute(attribute).map_err(|error| error.at_object(path))?.with_committed(committed) {
+                CopiedAttribute::Value(value) => out.set_attribute(path, name, value)?,
+                CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, name, value, &targets)?,
+                CopiedAttribute::References(references) => out.set_object_references(path, name, references)?,
+                CopiedAttribute::Scales(datatype, found) => {
+                    out.place_scales(path, name, datatype)?;
+                    scales.attach(id, found);
+                }
+                CopiedAttribute::ScaleOf(datatype, dimensions) => {
+                    out.place_scales(path, name, datatype)?;
+                    scales.list(id, dimensions, attribute.dataspace.element_count()?);
+                }
             }
         }
         if object.dataset().is_some() {
             done = done.saturating_add(bytes(object));
             progress(done, total);
         }
+    }
+    for scale in scales.relisted() {
+        let text = "the REFERENCE_LIST did not list the dimensions to which the scale is attached, and does now";
+        counts.changes.push(Change::new(source.path(scale).unwrap_or_default(), text));
     }
     let path = |id| source.path(id).ok_or_else(|| Error::internal("a dimension scale of no object"));
     for CopiedScale { of, scale, order } in scales.into_attached() {

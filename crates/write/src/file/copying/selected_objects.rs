@@ -110,10 +110,10 @@ impl Search<'_> {
         };
         for attribute in self.file.attributes(id)?.iter() {
             match self.all.attribute(attribute)? {
-                CopiedAttribute::Value(_) | CopiedAttribute::ScaleOf(_) => {}
+                CopiedAttribute::Value(_) | CopiedAttribute::ScaleOf(..) => {}
                 CopiedAttribute::Referring(_, targets) => of_targets(&targets, &mut needed),
                 CopiedAttribute::References(references) => needed.extend(references.parts().1.iter().flatten().map(|path| format!("/{path}"))),
-                CopiedAttribute::Scales(scales) => needed.extend(scales.into_values().flatten().filter_map(|id| self.all.path(id).map(ToOwned::to_owned))),
+                CopiedAttribute::Scales(_, scales) => needed.extend(scales.into_values().flatten().filter_map(|id| self.all.path(id).map(ToOwned::to_owned))),
             }
         }
         if let Object::Dataset(dataset) = self.file.array_file().tree().object(id)?

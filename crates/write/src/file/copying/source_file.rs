@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hyperslab_array::{Attribute, ByteOrder, Cancellation, Dataspace, Datatype, Elements, Error, Member, ReferenceKind, Result, Selection, StoredReference};
-use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId};
+use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId, ObjectProperties};
 use hyperslab_reader::File;
 
 use super::choice::Choice;
@@ -21,10 +21,10 @@ pub(crate) enum CopiedAttribute {
     /// With references that are numbers of the targets, from 1 on.
     Referring(AttributeValue, Vec<Target>),
     References(ObjectReferences),
-    /// A `DIMENSION_LIST`: the dimension scales, by dimension.
-    Scales(BTreeMap<u32, Vec<ObjectId>>),
+    /// A `DIMENSION_LIST` of this datatype: the dimension scales, by dimension.
+    Scales(Datatype, BTreeMap<u32, Vec<ObjectId>>),
     /// A `REFERENCE_LIST`: what the scale is attached to. The attribute is derived from each `DIMENSION_LIST`; only its order comes from the other file.
-    ScaleOf(Vec<ScaledDimension>),
+    ScaleOf(Datatype, Vec<ScaledDimension>),
 }
 
 /// An existing file with all of its objects.
@@ -159,10 +159,16 @@ impl<'a> SourceFile<'a> {
         let mut value = attribute.value.clone()?;
         check_lengths(&value)?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
-            return Ok(CopiedAttribute::ScaleOf(self.scaled_dimensions(&value)));
+            let dimensions = self.scaled_dimensions(&value);
+            return Ok(CopiedAttribute::ScaleOf(value.datatype, dimensions));
         }
         if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
-            return self.scales(&value).map(CopiedAttribute::Scales);
+            let scales = self.scales(&value)?;
+            if !scales.is_empty() {
+                return Ok(CopiedAttribute::Scales(value.datatype, scales));
+            }
+            // A list of no scales holds no references.
+            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), value), Vec::new()));
         }
         if is_reference(&value.datatype) {
             return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
@@ -170,9 +176,9 @@ impl<'a> SourceFile<'a> {
         if value.datatype.has_references() {
             let in_attribute = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message()));
             let targets = name_references(self, &mut value).map_err(in_attribute)?;
-            return Ok(CopiedAttribute::Referring(AttributeValue { dataspace: attribute.dataspace.clone(), value }, targets));
+            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), value), targets));
         }
-        Ok(CopiedAttribute::Value(AttributeValue { dataspace: attribute.dataspace.clone(), value }))
+        Ok(CopiedAttribute::Value(AttributeValue::new(attribute.dataspace.clone(), value)))
     }
 
     /// The dimensions in a `REFERENCE_LIST`, which only tells their order: none if it cannot be read, and none for what is not in the file.
@@ -241,10 +247,14 @@ impl<'a> SourceFile<'a> {
         Ok(links)
     }
 
-    /// Path of a committed datatype equal to this one.
-    pub fn committed(&self, datatype: &Datatype) -> Option<String> {
-        let same = |object: &Object| matches!(object, Object::Datatype(committed) if **committed == *datatype);
-        self.objects.iter().find(|(_, _, object)| same(object)).map(|(path, _, _)| path.clone())
+    /// What the file says of an object beyond its content.
+    pub fn properties(&self, id: ObjectId) -> Result<ObjectProperties> {
+        self.file.array_file().tree().properties(id)
+    }
+
+    /// Path of the committed datatype that an object shares, if it has one.
+    pub fn committed(&self, id: ObjectId) -> Result<Option<String>> {
+        Ok(self.properties(id)?.committed.and_then(|committed| self.path(committed)).map(ToOwned::to_owned))
     }
 }
 

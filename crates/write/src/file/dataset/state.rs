@@ -169,7 +169,9 @@ impl DatasetWriter {
             datatype: definition.datatype.clone(),
             dataspace: definition.dataspace.clone(),
             fill_value: definition.fill_value.clone(),
+            is_fill_undefined: definition.is_fill_undefined,
             fill_time: definition.fill_time,
+            allocation: definition.allocation,
             filters: definition.filters.clone(),
             storage,
         })

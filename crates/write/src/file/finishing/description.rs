@@ -6,7 +6,7 @@ use hyperslab_array::name::is_of_links;
 use hyperslab_array::{Error, Result};
 use hyperslab_formats::hdf5::writer::{LibraryVersion, NewAttribute, NewContent, NewFile, NewLink, NewObject};
 
-use super::dimension_scales::dimension_scales;
+use super::dimension_scales::{dimension_scales, of_type};
 use crate::file::dataset::state::DatasetWriter;
 use crate::file::object::{AttributeEntry, ObjectEntry};
 use crate::file::references::links::Link;
@@ -55,31 +55,46 @@ pub(crate) fn describe(
     let mut file = NewFile { objects: Vec::new(), targets: targets.listed(&object_indexes), newest };
     for path in object_indexes.keys() {
         let object = objects.get(&(*path).to_owned()).ok_or_else(|| Error::internal("an index without an object"))?;
-        let attribute = |(name, attribute): (&str, &AttributeEntry)| match attribute {
-            AttributeEntry::Value(value) if value.value.datatype.has_references() => targets.attribute(name, value, &object_indexes),
-            AttributeEntry::Value(value) => Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace.clone(), value: value.value.clone() }),
-            AttributeEntry::References(references) => references.attribute(name, &object_indexes),
+        let mut of_scales = scales.remove(path).unwrap_or_default();
+        let committed_index = |committed: &Option<String>| {
+            let Some(committed) = committed else { return Ok(None) };
+            let index = object_indexes.get(committed.trim_start_matches('/')).copied();
+            index.map(Some).ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))
         };
+        let mut attributes = Vec::new();
+        for (name, attribute) in object.attributes.in_order() {
+            match attribute {
+                AttributeEntry::Value(value) => {
+                    let committed = committed_index(&value.committed)?;
+                    let made = match value.value.datatype.has_references() {
+                        true => targets.attribute(name, value, &object_indexes)?,
+                        false => NewAttribute { name: name.to_owned(), committed: None, dataspace: value.dataspace.clone(), value: value.value.clone() },
+                    };
+                    attributes.push(NewAttribute { committed, ..made });
+                }
+                AttributeEntry::References(references) => attributes.push(references.attribute(name, &object_indexes)?),
+                AttributeEntry::OfScales(datatype) => {
+                    if let Some(place) = of_scales.iter().position(|made| made.name == name) {
+                        attributes.push(of_type(of_scales.remove(place), datatype));
+                    }
+                }
+            }
+        }
+        attributes.append(&mut of_scales);
         let content = match (&object.dataset, &object.references, &object.datatype) {
             (Some(dataset), ..) => {
                 let mut description = dataset.description()?;
                 if let Some(fill) = description.fill_value.as_mut().filter(|_| description.datatype.has_references()) {
                     targets.number(&description.datatype, fill, &file.targets, object_indexes.len())?;
                 }
-                if let Some(committed) = &dataset.definition().committed {
-                    let index = object_indexes.get(committed.trim_start_matches('/')).copied();
-                    description.committed =
-                        Some(index.ok_or_else(|| Error::not_found(format!("there is no committed datatype '{committed}'")).at_object(format!("/{path}")))?);
-                }
+                description.committed = committed_index(&dataset.definition().committed)?;
                 NewContent::Dataset(Box::new(description))
             }
             (None, Some(references), _) => NewContent::Dataset(Box::new(references.description())),
             (None, None, Some(datatype)) => NewContent::Datatype(datatype.clone()),
             (None, None, None) => NewContent::Group(members.remove(path).unwrap_or_default()),
         };
-        let mut attributes = object.attributes.in_order().map(attribute).collect::<Result<Vec<_>>>()?;
-        attributes.extend(scales.remove(path).unwrap_or_default());
-        file.objects.push(NewObject { attributes, tracked: object.tracked, content });
+        file.objects.push(NewObject { attributes, properties: object.properties(), content });
     }
     Ok(file)
 }

@@ -9,6 +9,9 @@ use hyperslab_formats::hdf5::writer::NewAttribute;
 use crate::file::object::ObjectEntry;
 use crate::file::references::object_references::{REFERENCE_BYTES, reference};
 
+/// Bytes of an element of a `REFERENCE_LIST`, and where it has the dimension.
+const ELEMENT_BYTES: usize = 16;
+const DIMENSION_OFFSET: usize = 8;
 /// Bytes of a variable-length element.
 const SEQUENCE_BYTES: u64 = 16;
 
@@ -48,7 +51,12 @@ pub(crate) fn dimension_scales<'a>(
         let base = Box::new(Datatype::Reference { size: REFERENCE_BYTES, kind: ReferenceKind::Object });
         let datatype = Datatype::Sequence { size: SEQUENCE_BYTES, base };
         let dataspace = Dataspace::fixed(vec![ndim as u64]);
-        found.entry(path).or_default().push(NewAttribute { name: "DIMENSION_LIST".to_owned(), dataspace, value: Elements { datatype, bytes, heap } });
+        found.entry(path).or_default().push(NewAttribute {
+            name: "DIMENSION_LIST".to_owned(),
+            committed: None,
+            dataspace,
+            value: Elements { datatype, bytes, heap },
+        });
     }
     for (path, mut users) in users {
         users.sort_unstable();
@@ -68,7 +76,28 @@ pub(crate) fn dimension_scales<'a>(
         }
         let dataspace = Dataspace::fixed(vec![users.len() as u64]);
         let value = Elements { datatype, bytes, heap: HeapObjects::default() };
-        found.entry(path).or_default().push(NewAttribute { name: "REFERENCE_LIST".to_owned(), dataspace, value });
+        found.entry(path).or_default().push(NewAttribute { name: "REFERENCE_LIST".to_owned(), committed: None, dataspace, value });
     }
     Ok(found)
+}
+
+/// A `REFERENCE_LIST` as it was in the file that it was copied from, where the number of the dimension may be a signed or big-endian integer. Any
+/// other attribute stays as it is.
+pub(crate) fn of_type(mut attribute: NewAttribute, wanted: &Datatype) -> NewAttribute {
+    let (Datatype::Compound { members, .. }, Datatype::Compound { size, members: own }) = (wanted, &attribute.value.datatype) else { return attribute };
+    let ([dataset, dimension], [own_dataset, own_dimension]) = (&**members, &**own) else { return attribute };
+    let Datatype::Integer { size: 4, order, .. } = dimension.datatype else { return attribute };
+    let changed = [
+        Member { name: dataset.name.clone(), ..own_dataset.clone() },
+        Member { name: dimension.name.clone(), datatype: dimension.datatype.clone(), ..own_dimension.clone() },
+    ];
+    if order == ByteOrder::Big {
+        for element in attribute.value.bytes.chunks_exact_mut(ELEMENT_BYTES) {
+            if let Some(number) = element.get_mut(DIMENSION_OFFSET..DIMENSION_OFFSET + 4) {
+                number.reverse();
+            }
+        }
+    }
+    attribute.value.datatype = Datatype::Compound { size: *size, members: changed.into() };
+    attribute
 }

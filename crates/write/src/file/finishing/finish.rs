@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hyperslab_array::{Error, Result};
-use hyperslab_formats::hdf5::writer::{SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
+use hyperslab_formats::hdf5::writer::{NewContent, NewFile, NewStorage, SUPERBLOCK_BYTES, encode_metadata, encode_superblock};
 use hyperslab_storage::{Existing, SharedFile};
 
 use super::description::{chosen, describe, object_indexes};
@@ -13,6 +13,9 @@ use crate::file::memory_length::memory_length;
 
 /// Maximum number of objects whose metadata is assumed to fit before the values.
 const MAX_OBJECTS_IN_FRONT: usize = 1 << 10;
+
+/// Most bytes of values in an object's header, whose messages have less than 64 KiB.
+pub(crate) const MAX_COMPACT_BYTES: u64 = 65_000;
 
 impl FileWriter {
     /// Writes all partial chunks.
@@ -64,7 +67,8 @@ impl FileWriter {
         for references in self.objects.values_mut().filter_map(|object| object.references.as_mut()) {
             references.address = Some(self.allocator.allocate(references.bytes())?);
         }
-        let file = describe(&self.objects, &self.targets, self.newest, &own)?;
+        let mut file = describe(&self.objects, &self.targets, self.newest, &own)?;
+        self.take_compact(&mut file, &own)?;
         let regions = self.place_regions(&file)?;
         let name = self.target().display().to_string();
         let page_bytes = self.allocator.page_bytes();
@@ -101,6 +105,23 @@ impl FileWriter {
         }
         self.allocator.write_at(0, &superblock)?;
         Ok(end)
+    }
+
+    /// Puts the values of compact datasets into the description of their objects.
+    fn take_compact(&self, file: &mut NewFile, own: impl Fn(&DatasetWriter) -> bool) -> Result<()> {
+        let chosen = chosen(&self.objects, own);
+        for (object, described) in chosen.values().filter(|object| object.link.is_none()).zip(&mut file.objects) {
+            let (Some(dataset), NewContent::Dataset(new)) = (&object.dataset, &mut described.content) else { continue };
+            let NewStorage::Contiguous(Some(address)) = new.storage else { continue };
+            let length = new.dataspace.element_count()?.saturating_mul(new.datatype.size());
+            if !dataset.definition().is_compact || new.datatype.has_references() || length > MAX_COMPACT_BYTES {
+                continue;
+            }
+            let mut bytes = vec![0; memory_length(length)?];
+            self.allocator.read_at(address, &mut bytes)?;
+            new.storage = NewStorage::Compact(bytes);
+        }
+        Ok(())
     }
 
     /// Finishes the files of a task. Returns the length of its own file, `None` if it wrote to the shared subfile only.

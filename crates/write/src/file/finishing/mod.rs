@@ -4,3 +4,5 @@ mod description;
 mod dimension_scales;
 mod finish;
 mod written_references;
+
+pub(crate) use finish::MAX_COMPACT_BYTES;

@@ -69,7 +69,7 @@ impl ObjectReferences {
             bytes.extend_from_slice(&index?.map_or([0; 8], reference));
         }
         let value = Elements { datatype: datatype(), bytes, heap: HeapObjects::default() };
-        Ok(NewAttribute { name: name.to_owned(), dataspace: Dataspace::fixed(self.shape.clone()), value })
+        Ok(NewAttribute { name: name.to_owned(), committed: None, dataspace: Dataspace::fixed(self.shape.clone()), value })
     }
 
     /// The references as a dataset.
@@ -80,7 +80,9 @@ impl ObjectReferences {
             committed: None,
             dataspace: Dataspace::fixed(self.shape.clone()),
             fill_value: None,
+            is_fill_undefined: false,
             fill_time: FillTime::default(),
+            allocation: None,
             filters: Pipeline::default(),
             storage,
         }

@@ -134,7 +134,7 @@ impl ReferenceTargets {
         let (shape, paths) = references.parts();
         let id = |path: &Option<String>| path.clone().map_or(0, |path| self.id_of(Target::whole(path)));
         let bytes = paths.iter().map(id).flat_map(u64::to_le_bytes).collect();
-        AttributeValue { dataspace: Dataspace::fixed(shape.to_vec()), value: Elements { datatype: datatype(), bytes, heap: HeapObjects::default() } }
+        AttributeValue::new(Dataspace::fixed(shape.to_vec()), Elements { datatype: datatype(), bytes, heap: HeapObjects::default() })
     }
 
     /// Registers all references of an attribute, see [`ReferenceTargets::register`].
@@ -178,7 +178,7 @@ impl ReferenceTargets {
     pub fn attribute(&self, name: &str, value: &AttributeValue, object_indexes: &BTreeMap<&str, usize>) -> Result<NewAttribute> {
         let (mut value, listed) = (value.clone(), self.listed(object_indexes));
         replace_references(&mut value.value, &mut |_, element| self.translate(element, &listed, object_indexes.len()))?;
-        Ok(NewAttribute { name: name.to_owned(), dataspace: value.dataspace, value: value.value })
+        Ok(NewAttribute { name: name.to_owned(), committed: None, dataspace: value.dataspace, value: value.value })
     }
 
     /// Replaces the target ids in elements with the numbers of [`NewAttribute`], except in sequences of variable length.

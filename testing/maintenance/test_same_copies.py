@@ -1,0 +1,179 @@
+"""Copies are the same file: what HDF5's own library says of a file, it says of its copies, except what their reports name."""
+
+from __future__ import annotations
+
+import ctypes
+import pathlib
+from collections.abc import Callable
+
+import h5py
+import hyperslab as hs
+import netCDF4
+import numpy as np
+import pytest
+import same_file
+from h5py import h5d, h5g, h5p, h5s, h5t
+
+EXAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "examples" / "data").iterdir() if path.suffix in (".nc", ".h5", ".h5ad"))
+
+
+def committed(path: pathlib.Path) -> None:
+    """Two equal committed types, of which one is used, and ordinary datasets of the same type."""
+    with h5py.File(path, "w") as f:
+        f["a"] = f["b"] = np.dtype("i4")
+        f.create_dataset("uses_b", data=np.arange(3, dtype="i4"), dtype=f["b"])
+        f["ordinary"] = np.arange(3, dtype="i4")
+        f.attrs.create("uses_a", 5, dtype=f["a"])
+        f.attrs.create("ordinary", 5, dtype="i4")
+        f["a"].attrs["note"] = "text"
+
+
+def orders(path: pathlib.Path) -> None:
+    """Orders of creation that are recorded with and without an index, and not recorded."""
+    with h5py.File(path, "w") as f:
+        for name, flags in ("none", 0), ("recorded", h5p.CRT_ORDER_TRACKED), ("indexed", h5p.CRT_ORDER_TRACKED | h5p.CRT_ORDER_INDEXED):
+            plist = h5p.create(h5p.GROUP_CREATE)
+            plist.set_link_creation_order(flags)
+            plist.set_attr_creation_order(flags)
+            group = h5py.Group(h5g.create(f.id, name.encode(), gcpl=plist))
+            for member in "zam":
+                group.create_group(member)
+                group.attrs[member] = member
+        many = f.create_group("many", track_order=True)
+        for number in range(90, -1, -1):
+            many.create_group(f"member{number}")
+            many.attrs[f"attribute{number}"] = number
+
+
+def dimensions(path: pathlib.Path) -> None:
+    """Dimension scales: hidden attributes between others."""
+    with netCDF4.Dataset(path, "w") as d:
+        d.createDimension("z", 2)
+        d.createDimension("time", None)
+        for name in "zeta", "alpha", "z", "mid":
+            variable = d.createVariable(name, "f4", ("time", "z") if name != "z" else ("z",), zlib=name == "mid", fill_value=-1.0)
+            variable.units = "m"
+            variable[:] = 1.0
+            variable.late = "after the hidden ones"
+
+
+def fills(path: pathlib.Path) -> None:
+    """Fill values that are undefined, default and given, and their times."""
+    library = same_file.HDF5
+    library.H5Pset_fill_value.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
+    with h5py.File(path, "w") as f:
+        for times in (h5d.FILL_TIME_ALLOC, h5d.FILL_TIME_NEVER, h5d.FILL_TIME_IFSET):
+            for allocation in (h5d.ALLOC_TIME_EARLY, h5d.ALLOC_TIME_LATE, h5d.ALLOC_TIME_INCR):
+                plist = h5p.create(h5p.DATASET_CREATE)
+                plist.set_chunk((2,))
+                plist.set_fill_time(times)
+                plist.set_alloc_time(allocation)
+                library.H5Pset_fill_value(plist.id, h5t.STD_I32LE.id, None)
+                if times != h5d.FILL_TIME_ALLOC:  # the library has nothing to write
+                    made = h5d.create(f.id, f"undefined{times}{allocation}".encode(), h5t.STD_I32LE, h5s.create_simple((4,)), plist)
+                    made.write(h5s.ALL, h5s.ALL, np.arange(4, dtype="i4"))
+                if times == h5d.FILL_TIME_NEVER:
+                    continue  # what was never written has no value to compare
+                plist.set_fill_value(np.array(7, "i4"))
+                h5d.create(f.id, f"given{times}{allocation}".encode(), h5t.STD_I32LE, h5s.create_simple((4,)), plist)
+        f.create_dataset("text", (3,), dtype=h5py.string_dtype(), fillvalue="")
+        f.create_dataset("long", (3,), dtype=h5py.string_dtype(), fillvalue="none")
+        f.create_dataset("default", (3,), dtype="f8")
+
+
+def storage(path: pathlib.Path) -> None:
+    """Layouts, and filters that may be skipped or not."""
+    with h5py.File(path, "w") as f:
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_layout(h5d.COMPACT)
+        compact = h5d.create(f.id, b"compact", h5t.STD_I32LE, h5s.create_simple((4,)), plist)
+        compact.write(h5s.ALL, h5s.ALL, np.arange(4, dtype="i4"))
+        for flags in 0, 1:
+            plist = h5p.create(h5p.DATASET_CREATE)
+            plist.set_chunk((2,))
+            plist.set_filter(1, flags, (5,))
+            made = h5d.create(f.id, f"gzip{flags}".encode(), h5t.STD_I32LE, h5s.create_simple((4,), (9,)), plist)
+            made.write(h5s.ALL, h5s.ALL, np.arange(4, dtype="i4"))
+        f.create_dataset("contiguous", data=np.arange(4))
+        f.create_dataset("checked", data=np.arange(4), shuffle=True, fletcher32=True, chunks=(3,))
+
+
+def comments(path: pathlib.Path) -> None:
+    """Comments, times, several names of one object, and references."""
+    with h5py.File(path, "w", userblock_size=512) as f:
+        h5py.h5o.set_comment(f.create_group("g").id, b"a comment of a group")
+        timed = f.create_dataset("timed", data=1.0, track_times=True)
+        h5py.h5o.set_comment(timed.id, b"and of a dataset")
+        f["again"] = timed
+        f["soft"], f["external"] = h5py.SoftLink("/nowhere"), h5py.ExternalLink("other.h5", "/x")
+        f["references"] = np.array([timed.ref, f["g"].ref], dtype=h5py.ref_dtype)
+        f["g"].attrs["reference"] = timed.ref
+        f["lists"] = np.array([np.arange(2), np.arange(0)], dtype=object).astype(h5py.vlen_dtype("i4"))
+    with path.open("r+b") as content:
+        content.write(b"in front of the file")
+
+
+MADE = (committed, orders, dimensions, fills, storage, comments)
+
+
+def check_copies(path: pathlib.Path, folder: pathlib.Path) -> None:
+    """Compares each copy with the file; what differs must be stated."""
+    facts = same_file.describe(str(path))
+    container, one_file = folder / "container", folder / "one_file"
+    made = {
+        "repack": hs.repack(path, folder / "repacked.h5").changes,
+        "recover": hs.recover(path, folder / "recovered.h5").changes,
+        "fuse": hs.fuse(path, folder / "fused.h5").changes,
+        "folder": (*hs.convert(path, container, "folder").changes, *hs.convert(container, folder / "folder.h5").changes),
+        "file": (*hs.convert(path, one_file, "file").changes, *hs.convert(one_file, folder / "file.h5").changes),
+    }
+    for operation, name in ("repack", "repacked"), ("recover", "recovered"), ("fuse", "fused"), ("folder", "folder"), ("file", "file"):
+        found = same_file.differences(facts, same_file.describe(str(folder / f"{name}.h5")))
+        stated = {one.path.encode() for one in made[operation]}
+        assert [one for one in found if one.path not in stated] == [], operation
+    assert not made["repack"] and not made["recover"]
+
+
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
+def test_copies_of_files_of_each_kind(make: Callable[[pathlib.Path], None], tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "original.h5"
+    make(path)
+    check_copies(path, tmp_path)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_copies_of_real_files(path: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    if not h5py.is_hdf5(path):
+        pytest.skip("netCDF classic")
+    check_copies(path, tmp_path)
+
+
+@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
+def test_diff_finds_what_differs(make: Callable[[pathlib.Path], None], tmp_path: pathlib.Path) -> None:
+    """Equal only to itself: any fact that HDF5's library sees differ, `diff(structure=True)` sees."""
+    first, second = tmp_path / "first.h5", tmp_path / "second.h5"
+    make(first)
+    assert hs.diff(first, first, structure=True).equal
+    with h5py.File(first) as source, h5py.File(second, "w") as f:
+        # High-level creation: other orders, comments, committed types and filters.
+        for name in source:
+            link = source.get(name, getlink=True)
+            if isinstance(link, h5py.HardLink) and isinstance(source[name], h5py.Dataset):
+                f.create_dataset(name, source[name].shape, source[name].dtype)
+    assert not hs.diff(first, second, structure=True, format="hdf5").equal
+
+
+def test_deleted_objects_are_no_loss(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "f.h5"
+    with h5py.File(path, "w", libver="latest") as f:
+        f["deleted"] = np.arange(20)
+        f["kept"] = np.arange(10)
+    with h5py.File(path, "r+") as f:
+        del f["deleted"]
+    made = hs.recover(path, tmp_path / "r.h5")
+    assert made.complete and not made.lost and len(made.deleted) == 1 and made.deleted[0].path is None
+    assert same_file.differences(same_file.describe(str(path)), same_file.describe(str(tmp_path / "r.h5"))) == []
+    offered = hs.recover(path, tmp_path / "d.h5", deleted=True)
+    assert offered.complete and offered.deleted[0].path is not None
+    with h5py.File(tmp_path / "d.h5") as f:
+        assert f[offered.deleted[0].path][:].tolist() == list(range(20))
