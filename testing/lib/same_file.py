@@ -55,6 +55,8 @@ def _library() -> ctypes.CDLL:
     library.H5Oget_comment.restype = ctypes.c_ssize_t
     library.H5Pget_fill_value.argtypes = [hid, hid, ctypes.c_void_p]
     library.H5Pget_attr_creation_order.argtypes = [hid, ctypes.POINTER(ctypes.c_uint)]
+    for name in ("H5Tget_order", "H5Tget_precision", "H5Tget_offset"):
+        getattr(library, name).argtypes = [hid]
     library.H5Dread.argtypes = [hid, hid, hid, hid, hid, ctypes.c_void_p]
     library.H5Aread.argtypes = [hid, hid, ctypes.c_void_p]
     library.H5Rget_type.argtypes = [ctypes.c_void_p]
@@ -398,7 +400,9 @@ class _File:
         if kind == h5t.REFERENCE:
             old = [datatype.equal(known) for known in (h5t.STD_REF_OBJ, h5t.STD_REF_DSETREG)]
             return kind, tuple(map(bool, old))
-        if kind in (h5t.INTEGER, h5t.BITFIELD, h5t.FLOAT):
+        if kind == h5t.BITFIELD:
+            return kind, size, HDF5.H5Tget_order(datatype.id), HDF5.H5Tget_precision(datatype.id), HDF5.H5Tget_offset(datatype.id)
+        if kind in (h5t.INTEGER, h5t.FLOAT):
             facts = kind, size, datatype.get_order(), datatype.get_precision(), datatype.get_offset(), datatype.get_pad()
             if kind == h5t.INTEGER:
                 return *facts, datatype.get_sign()
