@@ -4,6 +4,8 @@ use hyperslab::{CreationOrder, Dataset, FilterDescription, Object, ObjectPropert
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
+use crate::name::Name;
+
 /// Comment, times, orders, committed datatypes, and of a dataset how it is stored.
 pub(crate) fn structure<'py>(py: Python<'py>, properties: &ObjectProperties, object: &Object) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
@@ -12,11 +14,11 @@ pub(crate) fn structure<'py>(py: Python<'py>, properties: &ObjectProperties, obj
     dict.set_item("times", properties.times.map(|times| (times.access, times.modification, times.change, times.birth)))?;
     dict.set_item("link_order", order(properties.link_order))?;
     dict.set_item("attribute_order", order(properties.attribute_order))?;
-    dict.set_item("stored_attributes", properties.stored_attributes.clone())?;
+    dict.set_item("stored_attributes", properties.stored_attributes.iter().cloned().map(Name).collect::<Vec<_>>())?;
     dict.set_item("committed", properties.committed.map(|id| id.0))?;
     let of_attributes = PyDict::new(py);
     for (name, id) in &properties.committed_of_attributes {
-        of_attributes.set_item(name, id.0)?;
+        of_attributes.set_item(Name(name.clone()), id.0)?;
     }
     dict.set_item("committed_of_attributes", of_attributes)?;
     if let Object::Dataset(dataset) = object {
