@@ -82,7 +82,7 @@ def test_a_model_of_the_earth(name: str) -> None:
     numbers = np.vectorize(lambda quantity: quantity["val"])(field)
     assert (numbers == depth).all()
     assert data["atts"] == {"note": "No attributes were given to this dataset"}
-    assert ":Meter" in repr(data["depth"].type.parameters)
+    assert "Unit{Meter, " in str(data["depth"].type)
 
 
 def test_dictionaries_of_arrays() -> None:

@@ -299,6 +299,20 @@ impl FileWriter {
         Ok(())
     }
 
+    /// Lets the members of a group have been created in the order of `names`; names that the group does not have are left out.
+    pub(crate) fn order_members<'n>(&mut self, path: &str, names: impl Iterator<Item = &'n str>) -> Result<()> {
+        let prefix = self.prefix_of_members(path)?;
+        let places: Vec<String> = names.map(|name| format!("{prefix}{name}")).filter(|place| self.objects.contains_key(place)).collect();
+        let mut order: Vec<u64> = places.iter().filter_map(|place| self.objects.get(place).map(|object| object.created)).collect();
+        order.sort_unstable();
+        for (place, created) in places.iter().zip(order) {
+            if let Some(object) = self.objects.get_mut(place) {
+                object.created = created;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves an object and everything in it to a free path, and updates all links and references to them.
     fn move_subtree(&mut self, from: &str, to: &str) {
         let prefix = format!("{from}/");

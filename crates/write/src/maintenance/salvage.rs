@@ -11,7 +11,7 @@ use hyperslab_storage::Existing;
 use super::fuse::Fused;
 use crate::file::copying::changes::Change;
 use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat, described_like};
-use crate::file::copying::properties::{committed_path, copy_properties, stored_order};
+use crate::file::copying::properties::{committed_path, copy_properties, order_members, stored_order};
 use crate::file::copying::scales::{CopiedScale, CopiedScales};
 use crate::file::copying::source_file::{CopiedAttribute, SourceFile};
 use crate::file::definition::DatasetDefinition;
@@ -76,6 +76,10 @@ pub fn salvage(
         salvage.attributes(path, *id, &mut scales)?;
         if object.is_group() {
             salvage.links(path, *id)?;
+            // Links that cannot be read are lost already.
+            if file.links(*id).is_ok() {
+                order_members(salvage.out, path, file, *id)?;
+            }
         }
     }
     for scale in scales.relisted() {

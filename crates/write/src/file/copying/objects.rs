@@ -10,7 +10,7 @@ use super::changes::Change;
 use super::checkpoints::Checkpoints;
 use super::choice::Choice;
 use super::dataset::{CopyCounts, DatasetCopy, StorageFormat};
-use super::properties::{committed_path, copy_properties, stored_order};
+use super::properties::{committed_path, copy_properties, order_members, stored_order};
 use super::scales::{CopiedScale, CopiedScales};
 use super::selected_objects::selected_objects;
 use super::source_file::{CopiedAttribute, SourceFile};
@@ -91,6 +91,10 @@ pub(crate) fn copy_objects(
             done = done.saturating_add(bytes(object));
             progress(done, total);
         }
+    }
+    // Links were made before the members that follow their group.
+    for (path, id, _) in source.objects().iter().filter(|(_, _, object)| object.is_group()) {
+        order_members(out, path, file, *id)?;
     }
     for scale in scales.relisted() {
         let text = "the REFERENCE_LIST did not list the dimensions to which the scale is attached, and does now";

@@ -4,6 +4,8 @@ use hyperslab_array::Result;
 use hyperslab_formats::hdf5::writer::NewProperties;
 use hyperslab_formats::{Attributes, ObjectId, ObjectProperties};
 
+use hyperslab_reader::File;
+
 use super::changes::Change;
 use super::source_file::{CopiedAttribute, SourceFile};
 use crate::file::file_writer::FileWriter;
@@ -13,6 +15,15 @@ pub(crate) fn copy_properties(out: &mut FileWriter, path: &str, properties: &Obj
     let ObjectProperties { comment, times, link_order, attribute_order, .. } = properties;
     let copied = NewProperties { comment: comment.clone(), times: *times, link_order: *link_order, attribute_order: *attribute_order };
     out.set_properties(path, copied)
+}
+
+/// Gives the members of a copied group that records their order the order that they have in the other file.
+pub(crate) fn order_members(out: &mut FileWriter, path: &str, file: &File, group: ObjectId) -> Result<()> {
+    let links = file.links(group)?;
+    if !links.is_tracked() {
+        return Ok(());
+    }
+    out.order_members(path, links.iter().map(|link| link.name.as_str()))
 }
 
 /// Positions of the attributes of an object in the order in which they are stored: that of their creation if it is tracked.
