@@ -206,7 +206,7 @@ def test_copies_have_them(tmp_path: pathlib.Path, libver: str, seed: int) -> Non
     report = hs.recover(path, tmp_path / "recovered.h5")
     assert seen(tmp_path / "recovered.h5") == judge and not report.lost
     assert not [finding for finding in hs.check(tmp_path / "repacked.h5").findings if finding.severity != "info"]
-    hs.repack(path, tmp_path / "chosen.h5", include=["refs"])
+    hs.repack(path, tmp_path / "chosen.h5", only=["/refs"])
     assert seen(tmp_path / "chosen.h5") == {way: values for way, values in judge.items() if way.startswith("refs")}
 
 

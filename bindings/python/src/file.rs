@@ -18,7 +18,7 @@ use crate::session::Arguments;
 use crate::stored::{PyLink, PySelection};
 use crate::structure::structure;
 use crate::visit::Visit;
-use crate::wait::{parse, run, wait, wait_reading};
+use crate::wait::{parse, run, wait_reading};
 use crate::{describe, reference, stored};
 
 /// An open file.
@@ -221,14 +221,6 @@ impl File {
         let file = self.0.clone();
         let declared = parse(py, move || file.declared_dimensions(ObjectId(group)))?;
         Ok(declared.iter().map(|dimension| (Name(dimension.name.clone()), dimension.extent, dimension.unlimited)).collect())
-    }
-
-    /// Path and number of each object that only references lead to, in an order that does not depend on addresses.
-    fn unnamed(&self, py: Python<'_>) -> PyResult<Vec<(Name, u64)>> {
-        let (file, cancellation) = (self.0.clone(), Cancellation::new());
-        let shared = cancellation.clone();
-        let found = wait(py, &cancellation, move || file.unnamed_objects(&shared))?;
-        Ok(found.into_iter().map(|walked| (Name(walked.path), walked.id.0)).collect())
     }
 
     /// Raises the error of an object that cannot be read.

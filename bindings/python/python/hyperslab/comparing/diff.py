@@ -162,7 +162,7 @@ class _Walk:
     """Goes through two trees at once. Each object is compared once, under its first path."""
 
     def __init__(self, how: _How, stored: StoredChunks) -> None:
-        self._unnamed = Unnamed(*stored.files)
+        self._unnamed = Unnamed()
         self._how, self._stored = how._replace(tolerance=dataclasses.replace(how.tolerance, unnamed=self._unnamed)), stored
         #: The object of the second file that was compared with each of the first.
         self.seen: dict[int, int] = {}
@@ -173,13 +173,14 @@ class _Walk:
 
     def differences(self, one: Member, other: Member) -> Iterator[Difference]:
         yield from self._below(one, other)
-        if not self._unnamed.is_used:
-            return
-        mine, theirs = self._unnamed.found
-        if len(mine) != len(theirs):
-            yield Difference(one.path, "object", f"{len(mine)} and {len(theirs)} objects without names")
-        for (path, number), (other_path, other_number) in zip(mine, theirs, strict=False):
-            yield from self._below(one._object(native_of(one)[0], number, path), other._object(native_of(other)[0], other_number, other_path))
+        while self._unnamed.waiting:
+            paths = self._unnamed.waiting.pop()
+            found = (node._object(*native_of(node)[0].find(path), path) for node, path in zip((one, other), paths, strict=True))
+            yield from self._below(*found)
+        for path, what, mine, theirs in self._committed:
+            is_same = (mine is None) == (theirs is None) if mine is None or mine not in self.seen else self.seen[mine] == theirs
+            if not is_same:
+                yield Difference(path, "committed", f"{what} is {_committed_text(mine)} in the first file, and {_committed_text(theirs)} in the second")
 
     def _below(self, one: Member, other: Member) -> Iterator[Difference]:
         # A stack instead of recursion: groups may be nested deeper than Python's calls.
@@ -192,10 +193,6 @@ class _Walk:
                 yield following
             else:
                 waiting.append(self._pair(*following))
-        for path, what, mine, theirs in self._committed:
-            is_same = (mine is None) == (theirs is None) if mine is None or mine not in self.seen else self.seen[mine] == theirs
-            if not is_same:
-                yield Difference(path, "committed", f"{what} is {_committed_text(mine)} in the first file, and {_committed_text(theirs)} in the second")
 
     def _pair(self, one: Member, other: Member) -> Iterator[Difference | Pair]:
         mine, theirs = native_of(one)[1], native_of(other)[1]

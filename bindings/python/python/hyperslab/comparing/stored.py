@@ -22,8 +22,6 @@ class StoredChunks:
     """Compares the stored chunks of datasets in two files, which lie on this machine and are not files of several members."""
 
     def __init__(self, one: _native.File, other: _native.File) -> None:
-        #: The files.
-        self.files = one, other
         self._descriptors = [_descriptor(file) for file in (one, other)]
         self._buffers = [np.empty(_BLOCK_BYTES, np.uint8) for _ in range(2)]
         #: Bytes in each file that were found the same.

@@ -86,7 +86,7 @@ def same(one: AttributeValue, other: AttributeValue, tolerance: Tolerance) -> bo
     if isinstance(one, Empty) or isinstance(other, Empty):
         return isinstance(one, Empty) and isinstance(other, Empty) and one.dtype == other.dtype
     if isinstance(one, Reference) or isinstance(other, Reference):
-        return isinstance(one, Reference) and isinstance(other, Reference) and _place(one, 0, tolerance) == _place(other, 1, tolerance)
+        return isinstance(one, Reference) and isinstance(other, Reference) and _lead_to_the_same(one, other, tolerance)
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         a, b = np.asarray(one), np.asarray(other)
         if a.shape != b.shape or not are_comparable(a.dtype, b.dtype) or (tolerance.bits and a.dtype != b.dtype):
@@ -101,13 +101,16 @@ def _text(value: str | bytes) -> bytes:
     return value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-def _place(reference: Reference, which: int, tolerance: Tolerance) -> tuple[object, ...]:
-    """What tells the target of a reference of the first (0) or second file apart."""
-    if not reference:
-        return (None,)
+def _lead_to_the_same(one: Reference, other: Reference, tolerance: Tolerance) -> bool:
+    if not one or not other or _part(one) != _part(other):
+        return not one and not other
+    return one.path == other.path if tolerance.unnamed is None else tolerance.unnamed.are_same(one.path, other.path)
+
+
+def _part(reference: Reference) -> tuple[object, ...]:
+    """What a reference means of its object: a region, an attribute."""
     selection = reference.selection if isinstance(reference, RegionReference) else None
-    path = reference.path if tolerance.unnamed is None else tolerance.unnamed.place(reference.path, which)
-    return path, None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
+    return None if selection is None else canonical(selection.kind, selection.parts), getattr(reference, "attribute", None)
 
 
 def _bytes_differ(one: AnyArray, other: AnyArray) -> BoolArray:

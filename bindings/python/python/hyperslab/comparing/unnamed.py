@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 
-from .. import _native
 from ..base.visible import ADDRESS
 
 
 class Unnamed:
-    """Pairs the objects without names of two files: the first that a reference leads to in one file belongs to the first in the other.
+    """Pairs the objects without names of two files: those that references in the same place lead to are counterparts.
 
-    The files are searched when the first reference to such an object is compared.
+    Their addresses differ. What is paired is compared later.
     """
 
-    def __init__(self, one: _native.File, other: _native.File) -> None:
-        self._files = one, other
-        #: Whether references to such objects were compared.
-        self.is_used = False
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pairs: dict[str, str] = {}
+        self._seconds: set[str] = set()
+        #: Paths of objects that were paired and are not compared yet.
+        self.waiting: list[tuple[str, str]] = []
 
-    @functools.cached_property
-    def found(self) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-        """Paths and numbers of the objects in each file."""
-        self.is_used = True
-        return self._files[0].unnamed(), self._files[1].unnamed()
-
-    @functools.cached_property
-    def _positions(self) -> tuple[dict[str, int], dict[str, int]]:
-        one, other = ({path: position for position, (path, _) in enumerate(found)} for found in self.found)
-        return one, other
-
-    def place(self, path: str | None, which: int) -> str | int | None:
-        """What tells an object apart in both files.
+    def are_same(self, one: str | None, other: str | None) -> bool:
+        """Whether references in the same place lead to counterparts.
 
         Args:
-            path: The path that a reference leads to.
-            which: 0 for the first file, 1 for the second.
+            one: The path that the reference of the first file leads to.
+            other: The path in the second file.
 
         Returns:
-            The path; of an object without a name, its position among those.
+            Whether the paths are equal, or the objects have no names and neither is the counterpart of another.
         """
-        if path is None or not path.startswith(ADDRESS):
-            return path
-        return self._positions[which].get(path, path)
+        if one is None or other is None or not (one.startswith(ADDRESS) and other.startswith(ADDRESS)):
+            return one == other
+        with self._lock:
+            if one in self._pairs or other in self._seconds:
+                return self._pairs.get(one) == other
+            self._pairs[one] = other
+            self._seconds.add(other)
+            self.waiting.append((one, other))
+            return True

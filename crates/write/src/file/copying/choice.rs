@@ -1,5 +1,6 @@
 //! Which objects and links of a file are chosen.
 
+use hyperslab_array::name::is_of_links;
 use std::collections::HashSet;
 
 /// The objects and links that are chosen, by absolute path.
@@ -24,7 +25,8 @@ impl Choice {
 
     /// Whether the link at a path is copied: it or a group above it is chosen, and none of them excluded.
     pub fn has(&self, path: &str) -> bool {
-        let is_chosen = self.chosen.contains("/") || above(path).any(|path| self.chosen.contains(path));
+        // An object without a name is there because something that was chosen refers to it.
+        let is_chosen = self.chosen.contains("/") || !is_of_links(path) || above(path).any(|path| self.chosen.contains(path));
         is_chosen && !self.is_excluded(path)
     }
 

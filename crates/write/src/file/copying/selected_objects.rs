@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use hyperslab_array::name::is_of_links;
 use hyperslab_array::{Cancellation, Error, Result, Selection};
 use hyperslab_formats::{LinkTarget, Object, ObjectId};
 use hyperslab_reader::File;
@@ -106,13 +107,13 @@ impl Search<'_> {
     fn add_needed(&mut self, path: &str, id: ObjectId) -> Result<()> {
         let mut needed: Vec<String> = Vec::new();
         let of_targets = |targets: &[Target], needed: &mut Vec<String>| {
-            needed.extend(targets.iter().filter_map(|target| if let Referenced::Path(path) = &target.object { Some(format!("/{path}")) } else { None }));
+            needed.extend(targets.iter().filter_map(|target| if let Referenced::Path(path) = &target.object { Some(absolute(path)) } else { None }));
         };
         for attribute in self.file.attributes(id)?.iter() {
             match self.all.attribute(attribute)? {
                 CopiedAttribute::Value(_) | CopiedAttribute::ScaleOf(..) => {}
                 CopiedAttribute::Referring(_, targets) => of_targets(&targets, &mut needed),
-                CopiedAttribute::References(references) => needed.extend(references.parts().1.iter().flatten().map(|path| format!("/{path}"))),
+                CopiedAttribute::References(references) => needed.extend(references.parts().1.iter().flatten().map(|path| absolute(path))),
                 CopiedAttribute::Scales(_, scales) => needed.extend(scales.into_values().flatten().filter_map(|id| self.all.path(id).map(ToOwned::to_owned))),
             }
         }
@@ -135,6 +136,11 @@ impl Search<'_> {
         }
         Ok(())
     }
+}
+
+/// The path that the writer has, without its slash, as the file has it.
+fn absolute(path: &str) -> String {
+    if is_of_links(path) { format!("/{path}") } else { path.to_owned() }
 }
 
 /// The object at an absolute path of hard links; `None` for a link of another kind.
