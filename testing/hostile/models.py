@@ -108,7 +108,6 @@ MAKERS: dict[str, Callable[[pathlib.Path], object]] = {
     "cf_ragged": cf.contiguous,
     "nexus": nexus.write,
     "nwb": nwb.write,
-    "jld2": lambda path: shutil.copy(pathlib.Path(__file__).resolve().parents[1] / "models/jld2/gmg_geodata.jld2", path),
     "keras": keras.model,
     "photon_hdf5": photon.write,
 }

@@ -87,8 +87,6 @@ def values(model: str, file: Any, answers: Answers) -> None:
         view = hs.models.ugrid.open(file).mesh()
         for work in (view.polygons, lambda: view.connectivity("face_edge"), lambda: view.select((0, 1, 0, 1))):
             answers.ask(work)
-    elif model == "jld2":
-        answers.ask(hs.models.jld2.open(file).load)
     elif model == "keras":
         answers.ask(hs.models.keras.open(file).weights)
 

@@ -13,11 +13,13 @@ import pytest
 from hyperslab.models import jld2
 
 FILES = pathlib.Path(__file__).with_name("jld2")
-NAMES = sorted(path.name for path in FILES.glob("*.jld2"))
+EXAMPLE = pathlib.Path(__file__).parents[2] / "examples" / "data" / "pssfss_result.jld2"
+PATHS = {path.name: path for path in [*FILES.glob("*.jld2"), EXAMPLE]}
+NAMES = sorted(PATHS)
 
 
 def opened(name: str) -> jld2.Jld2:
-    return jld2.open(FILES / name)
+    return jld2.open(PATHS[name])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -31,14 +33,14 @@ def test_all_values_are_read(name: str) -> None:
     with pytest.raises(hs.NotFoundError, match="nothing of it"):
         view["nothing of it"]
     assert "_types/00000001" not in view
-    report = hs.check(FILES / name)
+    report = hs.check(PATHS[name])
     assert not report.errors and not [finding for finding in report.findings if finding.kind in ("unreachable", "bad-reference")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arrays_of_numbers_are_those_of_h5py(name: str) -> None:
     compared = 0
-    with h5py.File(FILES / name) as f, hs.open(FILES / name) as ours:
+    with h5py.File(PATHS[name]) as f, hs.open(PATHS[name]) as ours:
         values = jld2.open(ours).load()
         for array in jld2.open(ours).arrays:
             assert (values[array.name] == f[array.path][()].T).all()
@@ -100,7 +102,7 @@ def test_one_object_is_one_value() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_copies_have_the_same_values(tmp_path: pathlib.Path, name: str) -> None:
-    hs.repack(FILES / name, tmp_path / "copy.jld2")
+    hs.repack(PATHS[name], tmp_path / "copy.jld2")
     theirs, ours = described(opened(name).load()), described(jld2.open(tmp_path / "copy.jld2").load())
     assert theirs == ours
 
@@ -120,7 +122,7 @@ def described(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["pssfss_result.jld2", "gmg_geodata.jld2"])
 def test_damage_is_an_error_with_a_name(tmp_path: pathlib.Path, name: str) -> None:
-    whole = (FILES / name).read_bytes()
+    whole = (PATHS[name]).read_bytes()
     rng = np.random.default_rng(5)
     refused = 0
     for number in range(150):

@@ -277,7 +277,7 @@ def test_a_copy_that_differs_never_appears(grid: pathlib.Path, tmp_path: pathlib
     with h5py.File(other, "r+") as f:
         f["run/t2m"][3, 4, 5] += 1
 
-    def wrong(source: str, copy: str) -> None:
+    def wrong(source: str, copy: str, **options: object) -> None:
         check_copy(str(other), copy)
 
     monkeypatch.setattr("hyperslab.advising.applying.check_copy", wrong)

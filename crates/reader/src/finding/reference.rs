@@ -1,7 +1,6 @@
 //! References: values that point at objects, elements of datasets or attributes, dereferenced to the object, possibly in
 //! another file.
 
-use hyperslab_array::name::path_of_address;
 use hyperslab_array::{Error, ReferenceKind, ReferenceTarget, ReferencedPart, Result, StoredReference};
 use hyperslab_formats::ObjectId;
 
@@ -41,7 +40,7 @@ impl File {
         };
         let address = reference.address;
         let object = file.at_address(address).ok_or_else(|| {
-            Error::not_found(format!("the object at address {address:#x} that a reference points at")).at_object(path_of_address(address)).in_file(file.name())
+            Error::not_found(format!("the object at address {address:#x} that a reference points at")).at_offset(address).in_file(file.name())
         })?;
         if let ReferencedPart::Region(selection) = &reference.part {
             let ndim = file.dataset(object)?.dataspace.shape().len() as u64;

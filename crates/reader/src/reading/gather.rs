@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use hyperslab_array::name::is_of_links;
 use hyperslab_array::{Cancellation, Dataspace, Datatype, Elements, Error, ErrorKind, Result, Selection};
 use hyperslab_formats::{Attributes, Object, ObjectId};
 use rayon::prelude::*;
@@ -151,8 +152,9 @@ impl File {
             return error;
         }
         match self.path_of(object) {
-            Ok(path) => error.at_object(&*path),
-            Err(_) => error,
+            Ok(path) if is_of_links(&path) => error.at_object(&*path),
+            // Callers know what refers to it.
+            _ => error,
         }
     }
 }

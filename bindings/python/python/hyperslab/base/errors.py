@@ -263,7 +263,7 @@ def from_native(kind: str, message: str, file: str | None, object: str | None, o
     if chosen is NotFoundError and object is not None and file is not None and not os.path.exists(file):
         chosen = MissingTargetError
     elif chosen is NotFoundError:
-        chosen = ObjectNotFoundError if object is not None else MissingFileError if file is not None else NotFoundError
+        chosen = ObjectNotFoundError if object is not None or offset is not None else MissingFileError if file is not None else NotFoundError
     if chosen is IoError and os_error in (errno.EACCES, errno.EPERM):
         chosen = AccessError
     if issubclass(chosen, MissingFileError) and os_error is None:

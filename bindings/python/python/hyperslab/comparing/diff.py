@@ -228,7 +228,11 @@ class _Walk:
             yield from self._members(one, other)
         elif isinstance(one, Dataset) and isinstance(other, Dataset):
             yield from self._dataset(one, other)
-        elif isinstance(one, Datatype) and isinstance(other, Datatype) and one.datatype != other.datatype:
+        elif (
+            isinstance(one, Datatype)
+            and isinstance(other, Datatype)
+            and not are_same(one.datatype, other.datatype, (native_of(one)[0].format, native_of(other)[0].format))
+        ):
             yield Difference(one.name, "type", f"{one.dtype} and {other.dtype}")
 
     def _members(self, one: Group, other: Group) -> Iterator[Difference | Pair]:

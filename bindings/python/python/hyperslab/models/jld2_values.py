@@ -179,7 +179,7 @@ class Reader:
         if base in ("DataType", "Union", "UnionAll"):
             return self._type(element)
         made = JuliaStruct(stored.written or stored.type, {})
-        is_container = stored.written is not None or base in (*_TUPLES, _NAMED_TUPLE, "Pair", "Complex", "Rational", "Set", _UNION_ELEMENT)
+        is_container = stored.written is not None or base in (*_TUPLES, _NAMED_TUPLE, "Pair", "Complex", "Rational", "Set", "SubString", _UNION_ELEMENT)
         if keep is not None and not is_container:
             keep(made)
         names = element.dtype.names or ()
@@ -207,6 +207,10 @@ class Reader:
             return fractions.Fraction(int(fields["num"]), int(fields["den"]))
         if base == "Set" and isinstance(fields.get("dict"), dict):
             return set(fields["dict"])
+        if base == "SubString" and set(fields) == {"string", "offset", "ncodeunits"}:
+            start = int(fields["offset"])
+            part = fields["string"].encode("utf-8", "surrogateescape")[start : start + int(fields["ncodeunits"])]
+            return part.decode("utf-8", "surrogateescape")
         if base == _UNION_ELEMENT:
             number = 0 if fields["mask"] == 0 else 1
             chosen = ("t1", "t2")[number]
