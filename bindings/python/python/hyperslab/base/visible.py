@@ -31,9 +31,9 @@ def visible(text: str) -> str:
 
 
 def _escaped(char: str) -> str:
-    if char == ADDRESS:
+    # As Python has names (PEP 383), and as reports and Arrow's names have them.
+    if char in (ADDRESS, "\U0010ff00"):
         return "#"
-    # A byte of a name: as Python has it (PEP 383), and as Arrow's names have it.
     if "\udc80" <= char <= "\udcff" or char >= "\U0010ff80":
         return f"\\x{ord(char) & 0xFF:02x}"
     return char.encode("unicode_escape").decode("ascii")
