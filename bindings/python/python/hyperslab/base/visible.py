@@ -8,6 +8,9 @@ import unicodedata
 #: formats, surrogates, private use, separators of lines and paragraphs.
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
+#: The first of the private-use characters that reports and Arrow's names have for bytes.
+_FIRST_BYTE = "\U0010ff00"
+
 #: Begins the path of an object that has no name, before its address. No name in a file contains it.
 ADDRESS = "\udc00"
 
@@ -27,12 +30,12 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(char) if unicodedata.category(char) in _INVISIBLE else char for char in text)
+    return "".join(_escaped(char) if unicodedata.category(char) in _INVISIBLE or char >= _FIRST_BYTE else char for char in text)
 
 
 def _escaped(char: str) -> str:
     # As Python has names (PEP 383), and as reports and Arrow's names have them.
-    if char in (ADDRESS, "\U0010ff00"):
+    if char in (ADDRESS, _FIRST_BYTE):
         return "#"
     if "\udc80" <= char <= "\udcff" or char >= "\U0010ff80":
         return f"\\x{ord(char) & 0xFF:02x}"
