@@ -399,7 +399,7 @@ pub(crate) fn repack(
 /// Copies a file into a new container of Arrow files: a folder, or one file. Returns paths of objects and texts that say what is not as it was.
 #[pyfunction]
 #[pyo3(signature = (source, target, one_file, progress=None))]
-pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one_file: bool, progress: Option<Py<PyAny>>) -> PyResult<Vec<(String, String)>> {
+pub(crate) fn to_container(py: Python<'_>, source: PathBuf, target: PathBuf, one_file: bool, progress: Option<Py<PyAny>>) -> PyResult<Vec<(Name, String)>> {
     let cancellation = Cancellation::new();
     let shared = cancellation.clone();
     wait(py, &cancellation, move || {

@@ -2,6 +2,8 @@
 
 use pyo3::prelude::*;
 
+use crate::name::Name;
+
 /// A subfile of a commit.
 #[pyclass(frozen, get_all, module = "hyperslab._native")]
 pub(crate) struct Subfile {
@@ -106,12 +108,12 @@ pub(crate) struct Fused {
     /// Bytes of values that were encoded again.
     pub reencoded_bytes: u64,
     /// What is not as it was: paths of objects, and texts.
-    pub changes: Vec<(String, String)>,
+    pub changes: Vec<(Name, String)>,
 }
 
 /// Paths and texts of changes.
-pub(crate) fn changes(found: Vec<hyperslab::write::Change>) -> Vec<(String, String)> {
-    found.into_iter().map(|hyperslab::write::Change { path, text, .. }| (path, text)).collect()
+pub(crate) fn changes(found: Vec<hyperslab::write::Change>) -> Vec<(Name, String)> {
+    found.into_iter().map(|hyperslab::write::Change { path, text, .. }| (Name(path), text)).collect()
 }
 
 impl From<hyperslab::write::Fused> for Fused {
