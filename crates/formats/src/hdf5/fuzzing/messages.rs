@@ -21,7 +21,14 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
         kind::DATASPACE => again(&source, body, dataspace::parse, dataspace::encode),
         kind::DATATYPE => again(&source, body, |cursor| datatype::parse(cursor, limits.depth), datatype::encode),
         kind::FILL_VALUE_OLD => fill_value::parse_old(&mut source.cursor(body, 0)).map(drop),
-        kind::FILL_VALUE => again(&source, body, fill_value::parse, |message| fill_value::encode(message, AllocationTime::Late)),
+        kind::FILL_VALUE => {
+            // A message that does not say when room is made for values is written with the default.
+            let parse = |cursor: &mut Cursor<'_>| {
+                let message = fill_value::parse(cursor)?;
+                Ok(fill_value::FillMessage { allocation: message.allocation.or(Some(AllocationTime::Late)), ..message })
+            };
+            again(&source, body, parse, |message| fill_value::encode(message, AllocationTime::Late))
+        }
         kind::LINK => {
             // Orders before 0 are not written.
             let parse = |cursor: &mut Cursor<'_>| {
