@@ -22,7 +22,7 @@ from h5py import h5a, h5d, h5f, h5g, h5i, h5l, h5o, h5p, h5s, h5t
 
 Facts = dict[tuple[bytes, str], Any]
 
-#: Elements of variable length or with references are looked at one by one, at most so many of a dataset.
+#: Maximum number of elements of a dataset that are compared one by one: those of variable length or with references.
 MAX_SINGLE_ELEMENTS = 200_000
 #: Bytes of values that are read at once. Larger datasets are read in slabs of rows.
 SLAB_BYTES = 64 << 20

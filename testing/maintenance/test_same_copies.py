@@ -18,7 +18,7 @@ EXAMPLES = sorted(path for path in (pathlib.Path(__file__).parents[2] / "example
 
 
 def committed(path: pathlib.Path) -> None:
-    """Two equal committed types, of which one is used, and ordinary datasets of the same type."""
+    """Two equal committed types, one of them used, and ordinary datasets of the same type."""
     with h5py.File(path, "w") as f:
         f["a"] = f["b"] = np.dtype("i4")
         f.create_dataset("uses_b", data=np.arange(3, dtype="i4"), dtype=f["b"])

@@ -120,7 +120,7 @@ def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None =
     """Compares all of two HDF5 files, values bit by bit, with their structure. Of a copy of a part, `is_copied` says which paths are in it; others may be.
 
     Returns:
-        What differs in structure alone, except of objects at the paths `changed`, of which the copy says so.
+        The differences in structure that the copy did not state: those of objects at the paths `changed` are left out.
 
     Raises:
         CorruptError: Something else differs; the error names the first thing.
@@ -137,7 +137,7 @@ def check_copy(source: str, copy: str, is_copied: Callable[[str], bool] | None =
             structural.append(Change(found.path, found.text))
         for path, reason in walk.not_compared:
             raise UnsupportedError(f"the copy cannot be compared with the original: {path}: {reason}; without verifying it can be made", source)
-    # A copy of a part has not all members of its groups.
+    # The copy of a part leaves members of its groups out.
     return () if is_copied is not None or not structural else _without(source, structural, changed)
 
 

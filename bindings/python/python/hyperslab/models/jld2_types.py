@@ -70,7 +70,7 @@ class JuliaStruct(Mapping[str, JuliaValue]):
 
 
 class _Singleton:
-    """A value of which there is one."""
+    """A value with a single instance, compared by identity."""
 
     def __init__(self, name: str) -> None:
         self._name = name
