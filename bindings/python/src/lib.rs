@@ -31,6 +31,7 @@ mod plan;
 mod query;
 mod ranges;
 mod reader;
+mod reduction;
 mod reference;
 mod results;
 mod session;
@@ -122,6 +123,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<reduction::Batch>()?;
     module.add_class::<visit::Visit>()?;
     module.add_class::<writer::Writer>()?;
     module.add_class::<editor::Editor>()?;

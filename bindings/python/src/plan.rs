@@ -3,7 +3,7 @@
 use hyperslab::Cancellation;
 use hyperslab::Error;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{Layout, Naming, Nonconforming, ScanRequest, SplitPolicy, interleaved};
+use hyperslab::scan::{Layout, Naming, Nonconforming, Reduction, ScanRequest, SplitPolicy, interleaved};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -12,6 +12,7 @@ use crate::files::GivenFiles;
 use crate::list;
 use crate::name::{ColumnText, Name};
 use crate::reader::{Reader, schema_capsule};
+use crate::reduction::{Batch, GivenClasses, SegmentDimensions, segment_classes};
 use crate::results::counting::Summary;
 use crate::results::layout::StorageLayout;
 use crate::wait::{parse, wait};
@@ -115,6 +116,33 @@ impl Plan {
         let (plan, cancellation) = (self.0.clone(), Cancellation::new());
         let shared = cancellation.clone();
         wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.histogram(&column.0, &edges, &shared)))
+    }
+
+    /// The dimensions of each segment, with the names of the columns along them.
+    fn dimensions(&self) -> Vec<SegmentDimensions> {
+        self.0.dimensions().into_iter().map(|found| (found.shape, found.along, found.constant)).collect()
+    }
+
+    /// The values of columns along a dimension of a segment, or of those with one value.
+    #[pyo3(signature = (segment, axis, names))]
+    fn along(&self, py: Python<'_>, segment: usize, axis: Option<usize>, names: Vec<ColumnText>) -> PyResult<Batch> {
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        let names: Vec<String> = names.into_iter().map(|name| name.0).collect();
+        wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.along(segment, axis, &names, &shared))).map(Batch)
+    }
+
+    /// Aggregates by groups; `reduction` is JSON.
+    fn reduce(&self, py: Python<'_>, reduction: &str, classes: Vec<GivenClasses>) -> PyResult<Batch> {
+        let reduction = Reduction::parse(reduction).map_err(|error| raise(py, &error))?;
+        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let shared = cancellation.clone();
+        wait(py, &cancellation, move || {
+            plan.check_open()?;
+            let classes: Vec<_> = classes.into_iter().map(segment_classes).collect();
+            plan.reduce(&reduction, &classes, &shared)
+        })
+        .map(Batch)
     }
 
     /// Names of members of the groups that are not columns, each with the reason.

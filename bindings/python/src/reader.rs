@@ -15,7 +15,7 @@ use crate::stream::Shared;
 use crate::wait::wait;
 
 /// A schema and an array capsule (the Arrow PyCapsule interface).
-type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
+pub(crate) type Capsules<'py> = (Bound<'py, PyCapsule>, Bound<'py, PyCapsule>);
 
 /// Batches of a scan: Python takes them one by one, engines take them as an Arrow stream. Each batch goes to one of them.
 #[pyclass(frozen, module = "hyperslab._native")]
@@ -71,7 +71,8 @@ impl Reader {
     }
 }
 
-fn capsules<'py>(py: Python<'py>, batch: RecordBatch) -> PyResult<Capsules<'py>> {
+/// The capsules of a batch.
+pub(crate) fn capsules<'py>(py: Python<'py>, batch: RecordBatch) -> PyResult<Capsules<'py>> {
     let (array, schema) = to_ffi(&StructArray::from(batch).to_data()).map_err(|e| raise(py, &Error::internal(format!("a batch cannot leave Rust: {e}"))))?;
     Ok((PyCapsule::new_with_value(py, schema, c"arrow_schema")?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
 }

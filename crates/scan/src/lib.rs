@@ -10,6 +10,7 @@
 //! - `access`: finds the matching rows of one object, by indexes or by reading, and reads their values.
 //! - `plan`: decides from metadata what a scan reads, and cuts it into splits.
 //! - `read`: reads windows in parallel, as batches, columns, counts or aggregates.
+//! - `reduce`: aggregates by groups that follow from indexes along dimensions, without batches.
 #![forbid(unsafe_code)]
 #![deny(clippy::exhaustive_enums, clippy::exhaustive_structs, clippy::missing_errors_doc)]
 
@@ -18,6 +19,7 @@ mod bins;
 mod plan;
 pub mod pruner;
 mod read;
+mod reduce;
 mod request;
 mod table;
 mod window;
@@ -32,6 +34,9 @@ pub use plan::top_bound::TopBound;
 pub use plan::{ChunkCount, Plan, PlanExtent};
 pub use read::aggregate::{Extremes, Number, Rule, Summary};
 pub use read::batches::Batches;
+pub use reduce::dimensions::Dimensions;
+pub use reduce::expression::Expression;
+pub use reduce::request::{LEFT_OUT, Measure, Reduction, SegmentClasses};
 pub use request::{Layout, Naming, Nonconforming, ScanRequest, SortKey};
 pub use table::along::AlongValues;
 pub use table::array_part::ArrayPart;

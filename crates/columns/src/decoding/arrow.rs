@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Float32Array, Float64Array};
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type, Int16Type};
+use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use hyperslab_array::Result;
 
 use super::stated::{cast, wide};
-use super::{Decoding, Kind, Number};
+use super::{Decoding, Kind};
 use crate::convert::arrow;
 
 impl Decoding {
@@ -34,7 +34,7 @@ impl Decoding {
         self.has_missing() || (matches!(self.kind, Kind::Time(_)) && (self.stored.is_floating() || self.is_packed()))
     }
 
-    fn has_missing(&self) -> bool {
+    pub(super) fn has_missing(&self) -> bool {
         !self.missing.is_empty() || self.default_fill.is_some() || self.valid_min.is_some() || self.valid_max.is_some()
     }
 
@@ -73,60 +73,23 @@ impl Decoding {
     fn unpack(&self, array: &ArrayRef) -> Result<ArrayRef> {
         let (scale, offset) = (self.scale().unwrap_or(1.0), self.offset().unwrap_or(0.0));
         let to = self.unpacked_column();
-        let values = cast(array, &to)?;
         // Each step rounds in the result's own type, as numpy does.
-        Ok(match to {
-            DataType::Float32 => {
-                let (scale, offset) = (scale as f32, offset as f32);
-                let values = values.as_primitive::<Float32Type>();
-                Arc::new(Float32Array::from_iter_values(values.values().iter().map(|v| v * scale + offset)))
-            }
-            _ => {
-                let values = values.as_primitive::<Float64Type>();
-                Arc::new(Float64Array::from_iter_values(values.values().iter().map(|v| v * scale + offset)))
-            }
+        Ok(match (array.data_type(), &to) {
+            // The usual ones without a copy.
+            (DataType::Int16, DataType::Float32) => singles::<Int16Type>(array, |value| f32::from(value) * scale as f32 + offset as f32),
+            (DataType::Int16, DataType::Float64) => doubles::<Int16Type>(array, |value| f64::from(value) * scale + offset),
+            (_, DataType::Float32) => singles::<Float32Type>(&cast(array, &to)?, |value| value * scale as f32 + offset as f32),
+            _ => doubles::<Float64Type>(&cast(array, &to)?, |value| value * scale + offset),
         })
     }
+}
 
-    /// Which stored values are neither missing nor out of range.
-    fn valid(&self, array: &ArrayRef) -> Result<Option<NullBuffer>> {
-        if !self.has_missing() {
-            return Ok(None);
-        }
-        let missing = self.missing.iter().chain(&self.default_fill);
-        let valid: BooleanBuffer = if array.data_type().is_floating() {
-            // Constants are compared in the column's type: a double 1e20 marks a float 1e20.
-            let single = *array.data_type() == DataType::Float32;
-            let same = |n: &Number| if single { f64::from(n.as_f64() as f32) } else { n.as_f64() };
-            let missing: Vec<f64> = missing.map(same).collect();
-            let (low, high) = (self.valid_min.as_ref().map(same), self.valid_max.as_ref().map(same));
-            let values = cast(array, &DataType::Float64)?;
-            let valid = |value: &f64| {
-                !missing.iter().any(|m| m == value || (m.is_nan() && value.is_nan()))
-                    && low.is_none_or(|low| *value >= low || value.is_nan())
-                    && high.is_none_or(|high| *value <= high || value.is_nan())
-            };
-            values.as_primitive::<Float64Type>().values().iter().map(valid).collect()
-        } else {
-            let missing: Vec<i128> = missing.filter_map(|number| number.whole()).collect();
-            let above = |n: &Number, value: i128| match n {
-                Number::Integer(bound) => value >= *bound,
-                Number::Float(bound) => value as f64 >= *bound,
-            };
-            let below = |n: &Number, value: i128| match n {
-                Number::Integer(bound) => value <= *bound,
-                Number::Float(bound) => value as f64 <= *bound,
-            };
-            let values = wide(array)?;
-            let valid = |value: &i128| {
-                !missing.contains(value)
-                    && self.valid_min.as_ref().is_none_or(|low| above(low, *value))
-                    && self.valid_max.as_ref().is_none_or(|high| below(high, *value))
-            };
-            values.iter().map(valid).collect()
-        };
-        Ok(Some(NullBuffer::new(valid)))
-    }
+fn singles<T: ArrowPrimitiveType>(array: &ArrayRef, of: impl Fn(T::Native) -> f32) -> ArrayRef {
+    Arc::new(array.as_primitive::<T>().unary::<_, Float32Type>(of))
+}
+
+fn doubles<T: ArrowPrimitiveType>(array: &ArrayRef, of: impl Fn(T::Native) -> f64) -> ArrayRef {
+    Arc::new(array.as_primitive::<T>().unary::<_, Float64Type>(of))
 }
 
 /// The same bits as another integer type of the same width.

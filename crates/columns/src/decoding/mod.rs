@@ -9,6 +9,7 @@ mod arrow;
 mod flags;
 mod numpy;
 mod stated;
+mod valid;
 pub(crate) mod time;
 
 use arrow_schema::DataType;

@@ -46,6 +46,9 @@ pub(crate) struct SegmentScan {
     pub coordinate_cache: Arc<CoordinateCache>,
 }
 
+/// Bytes of a window of a reduction, if nothing is decoded.
+const REDUCED_BYTES: u64 = 512 << 10;
+
 impl SegmentScan {
     pub(crate) fn new(
         segment: Segment,
@@ -101,6 +104,38 @@ impl SegmentScan {
         };
         part.load_columns(coordinates, cancellation)?;
         Ok(part)
+    }
+
+    /// The same segment with fewer rows, for a scan that tests none of them.
+    pub(crate) fn narrowed_to(&self, selection: Selection) -> Self {
+        Self {
+            segment: self.segment.clone(),
+            selection,
+            wanted: self.wanted.clone(),
+            residual: None,
+            coordinates: self.coordinates.clone(),
+            loaded: self.loaded.clone(),
+            boxes: self.boxes,
+            indexed_predicates: Vec::new(),
+            is_fully_indexed: false,
+            id: self.id,
+            coordinate_cache: self.coordinate_cache.clone(),
+        }
+    }
+
+    /// Windows for a reduction, which keeps nothing of them: so small that their values stay in the processor's caches, unless chunks are
+    /// decoded.
+    pub(crate) fn reduced_windows(&self) -> Result<Windows> {
+        let columns = self.columns_read();
+        let is_filtered = |name: &String| match self.segment.column(name).map(|column| &column.source) {
+            Some(Source::Variable { dataset, .. }) => self.segment.file.dataset(*dataset).map_or(true, |dataset| dataset.chunk_grid.chunk_shape() != dataset.chunk_grid.shape() || !dataset.filters.is_empty()),
+            _ => true,
+        };
+        if columns.iter().any(is_filtered) {
+            return self.windows_of(&columns, WINDOW_BYTES);
+        }
+        let positions = vec![1; self.segment.chunk_shape.len()];
+        window::windows(&self.selection, &positions, self.row_bytes(&columns), REDUCED_BYTES, REDUCED_BYTES)
     }
 
     /// Reads what is read once for the columns in use, except for what `coordinates` already has.

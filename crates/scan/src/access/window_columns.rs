@@ -23,7 +23,7 @@ pub(super) fn batch(schema: SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> R
 }
 
 /// A window of a segment.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     part: &'a SegmentScan,
     /// The rows to read: all rows of the window, or the positions that have candidates.
     pub selection: Selection,

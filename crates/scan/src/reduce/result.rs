@@ -1,0 +1,119 @@
+//! The groups of a reduction as a record batch.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_schema::{Field, Schema};
+use hyperslab_array::{Error, Result};
+
+use super::accumulator::{Accumulator, Groupwise};
+use super::fold::Number;
+
+/// Digits of the greatest decimal number of 16 bytes.
+const DIGITS: u8 = 38;
+
+/// The groups that have rows, in order; the only one even without.
+pub(super) fn record_batch(classes: &[u32], rows: &[u64], rejected: &[u64], accumulators: &[Accumulator]) -> Result<RecordBatch> {
+    let rows: Vec<u64> = match rejected.is_empty() {
+        true => rows.to_vec(),
+        false => rows.iter().zip(rejected).map(|(rows, rejected)| rows - rejected).collect(),
+    };
+    let kept: Vec<usize> = rows.iter().enumerate().filter(|(_, count)| **count > 0 || rows.len() == 1).map(|(group, _)| group).collect();
+    let mut columns = Columns { kept: &kept, found: Vec::new() };
+    let mut stride = rows.len();
+    for (place, count) in classes.iter().enumerate() {
+        let count = (*count).max(1) as usize;
+        stride /= count;
+        if count > 1 {
+            let name = place.checked_sub(1).map_or_else(|| "segment".to_owned(), |axis| format!("axis{axis}"));
+            let class = |group: &usize| u32::try_from(group / stride % count).map_err(|_| Error::internal("a class beyond 32 bits"));
+            columns.push(name, Arc::new(UInt32Array::from(kept.iter().map(class).collect::<Result<Vec<u32>>>()?)));
+        }
+    }
+    columns.push("rows".to_owned(), Arc::new(counts(&kept, |group| rows.get(group).copied())?));
+    for (number, accumulator) in accumulators.iter().enumerate() {
+        let left_out = accumulator.left_out();
+        let count = |group: usize| Some(rows.get(group)? - left_out.get(group)?);
+        columns.push(format!("count{number}"), Arc::new(counts(&kept, count)?));
+        let count = |group: usize| count(group).unwrap_or(0);
+        match accumulator {
+            Accumulator::Counted(_) => {}
+            Accumulator::Floats(found) => columns.floats(number, found, count, |values| Arc::new(Float32Array::from(values))),
+            Accumulator::Doubles(found) => columns.floats(number, found, count, |values| Arc::new(Float64Array::from(values))),
+            Accumulator::Integers(found) => columns.integers(number, found, count)?,
+        }
+    }
+    columns.batch()
+}
+
+fn counts(kept: &[usize], of: impl Fn(usize) -> Option<u64>) -> Result<Int64Array> {
+    let count = |group: &usize| of(*group).and_then(|count| i64::try_from(count).ok()).ok_or_else(|| Error::limit_exceeded("more rows than 63 bits count"));
+    Ok(Int64Array::from(kept.iter().map(count).collect::<Result<Vec<i64>>>()?))
+}
+
+struct Columns<'a> {
+    kept: &'a [usize],
+    found: Vec<(String, ArrayRef)>,
+}
+
+impl Columns<'_> {
+    fn push(&mut self, name: String, values: ArrayRef) {
+        self.found.push((name, values));
+    }
+
+    /// A value for each group that has any.
+    fn of_groups<T, R>(&self, values: &[T], count: impl Fn(usize) -> u64, result: impl Fn(usize, &T) -> R) -> Vec<Option<R>> {
+        self.kept.iter().map(|group| values.get(*group).filter(|_| count(*group) > 0).map(|value| result(*group, value))).collect()
+    }
+
+    fn floats<T: Number<Total = f64> + From<f32>>(
+        &mut self,
+        number: usize,
+        found: &Groupwise<T>,
+        count: impl Fn(usize) -> u64 + Copy,
+        array: impl Fn(Vec<Option<T>>) -> ArrayRef,
+    ) {
+        if !found.sums.is_empty() {
+            let sums = self.of_groups(&found.sums, count, |_, sum| *sum);
+            self.push(format!("sum{number}"), Arc::new(Float64Array::from(sums)));
+        }
+        if !found.least.is_empty() {
+            // NaN is greater than every number.
+            let nans = |group: usize| found.nans.get(group).copied().unwrap_or(0);
+            let least = self.of_groups(&found.least, count, |group, least| if nans(group) == count(group) { f32::NAN.into() } else { *least });
+            let most = self.of_groups(&found.most, count, |group, most| if nans(group) > 0 { f32::NAN.into() } else { *most });
+            self.push(format!("least{number}"), array(least));
+            self.push(format!("most{number}"), array(most));
+        }
+        self.squares(number, found, count);
+    }
+
+    fn integers(&mut self, number: usize, found: &Groupwise<i64>, count: impl Fn(usize) -> u64 + Copy) -> Result<()> {
+        if !found.sums.is_empty() {
+            let sums = Decimal128Array::from(self.of_groups(&found.sums, count, |_, sum| *sum)).with_precision_and_scale(DIGITS, 0);
+            let sums = sums.and_then(|sums| sums.validate_decimal_precision(DIGITS).map(|()| sums));
+            self.push(format!("sum{number}"), Arc::new(sums.map_err(|error| Error::limit_exceeded(format!("a sum of integers: {error}")))?));
+        }
+        if !found.least.is_empty() {
+            let (least, most) = (self.of_groups(&found.least, count, |_, least| *least), self.of_groups(&found.most, count, |_, most| *most));
+            self.push(format!("least{number}"), Arc::new(Int64Array::from(least)));
+            self.push(format!("most{number}"), Arc::new(Int64Array::from(most)));
+        }
+        self.squares(number, found, count);
+        Ok(())
+    }
+
+    fn squares<T: Number>(&mut self, number: usize, found: &Groupwise<T>, count: impl Fn(usize) -> u64) {
+        if !found.moments.is_empty() {
+            let squares = self.of_groups(&found.moments, count, |_, moments| moments.squares);
+            self.push(format!("squares{number}"), Arc::new(Float64Array::from(squares)));
+        }
+    }
+
+    fn batch(self) -> Result<RecordBatch> {
+        let fields: Vec<Field> = self.found.iter().map(|(name, values)| Field::new(name, values.data_type().clone(), true)).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.kept.len()));
+        let columns = self.found.into_iter().map(|(_, values)| values).collect();
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(|error| Error::internal(error.to_string()))
+    }
+}
