@@ -139,12 +139,12 @@ def test_a_table_with_a_limit_or_an_expression_keeps_its_rows(file: pathlib.Path
 
 
 def test_another_description_of_queries_changes_no_row(file: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hyperslab.engines import float_bounds
+    from hyperslab.engines.reducing import tree
 
     query = "select n from g where d > 1"
     wanted = oracle(file, query)
     for text in ("{}", "[]", '{"statements": [{"node": {"type": "SELECT_NODE"}}]}', '{"error": true}'):
-        monkeypatch.setattr(float_bounds.json, "loads", lambda _, text=text: eval(text, {"true": True}))
+        monkeypatch.setattr(tree.json, "loads", lambda _, text=text: eval(text, {"true": True}))
         assert ours(file, query) == wanted
 
 

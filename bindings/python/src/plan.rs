@@ -119,8 +119,9 @@ impl Plan {
     }
 
     /// The dimensions of each segment, with the names of the columns along them.
-    fn dimensions(&self) -> Vec<SegmentDimensions> {
-        self.0.dimensions().into_iter().map(|found| (found.shape, found.along, found.constant)).collect()
+    fn dimensions(&self, py: Python<'_>) -> PyResult<Vec<SegmentDimensions>> {
+        let found = self.0.dimensions().map_err(|error| raise(py, &error))?;
+        Ok(found.into_iter().map(|found| (found.shape, found.along, found.constant)).collect())
     }
 
     /// The values of columns along a dimension of a segment, or of those with one value.

@@ -27,7 +27,13 @@ pub struct Dimensions {
 
 impl Plan {
     /// The dimensions of each segment.
-    pub fn dimensions(&self) -> Vec<Dimensions> {
+    ///
+    /// # Errors
+    /// `Unsupported` if rows have to be tested one by one, so that they do not follow from dimensions.
+    pub fn dimensions(&self) -> Result<Vec<Dimensions>> {
+        if self.request.limit.is_some() || self.parts().any(|part| part.residual.is_some()) {
+            return Err(Error::unsupported("a reduction of rows that are tested one by one"));
+        }
         let of_part = |part: &SegmentScan| {
             let shape = part.segment.shape.clone();
             let mut found = Dimensions { along: vec![Vec::new(); shape.len()], shape, constant: Vec::new() };
@@ -41,7 +47,7 @@ impl Plan {
             }
             found
         };
-        self.parts().map(of_part).collect()
+        Ok(self.parts().map(of_part).collect())
     }
 
     /// The values of columns along a dimension of a segment, or with `None` of those that have one value.

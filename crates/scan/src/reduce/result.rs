@@ -105,7 +105,8 @@ impl Columns<'_> {
 
     fn squares<T: Number>(&mut self, number: usize, found: &Groupwise<T>, count: impl Fn(usize) -> u64) {
         if !found.moments.is_empty() {
-            let squares = self.of_groups(&found.moments, count, |_, moments| moments.squares);
+            // The difference from an infinite mean is no number.
+            let squares = self.of_groups(&found.moments, count, |_, moments| if moments.mean.is_finite() { moments.squares } else { f64::NAN });
             self.push(format!("squares{number}"), Arc::new(Float64Array::from(squares)));
         }
     }

@@ -4,7 +4,7 @@
 //! of threads.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
@@ -60,12 +60,12 @@ impl Plan {
         } else {
             let windows = self.reduced_windows(&segments)?;
             let tasks = shared_out(&windows, (STATE_BYTES / state_bytes.max(1)).clamp(1, MAX_TASKS));
-            let columns = self.column_names();
+            let (columns, run) = (self.column_names(), Mutex::new(None));
             let work = |task: &&[(usize, Rows)]| -> Result<Partial> {
                 let mut partial = make()?;
                 for (segment, rows) in *task {
                     let (part, classes) = segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
-                    partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns }, *rows, cancellation)?;
+                    partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
                 }
                 Ok(partial)
             };
@@ -85,9 +85,7 @@ impl Plan {
     /// The segments that have rows, without the indexes that are left out.
     fn classed<'a>(&self, reduction: &Reduction, classes: &'a [SegmentClasses]) -> Result<Vec<(SegmentScan, &'a SegmentClasses)>> {
         let unfit = || Error::invalid_input("classes that do not fit the segments of a plan");
-        if self.request.limit.is_some() || self.parts().any(|part| part.residual.is_some()) {
-            return Err(Error::unsupported("a reduction of rows that are tested one by one"));
-        }
+        self.dimensions()?;
         if classes.len() != self.parts.len() {
             return Err(unfit());
         }
@@ -232,6 +230,18 @@ struct WindowReduction<'a> {
     layout: &'a GroupLayout,
     reduction: &'a Reduction,
     columns: &'a [String],
+    /// The last run that a task has made: most windows of all tasks have the same.
+    run: &'a Mutex<Option<Arc<Run>>>,
+}
+
+impl WindowReduction<'_> {
+    fn shared_run(&self, window: &Selection) -> Arc<Run> {
+        let mut known = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.as_ref().filter(|run| run.is_of(self, window)) {
+            Some(run) => run.clone(),
+            None => known.insert(Arc::new(Run::of(self, window))).clone(),
+        }
+    }
 }
 
 /// The results of some windows.
@@ -260,7 +270,7 @@ impl Partial {
         let columns = window.columns(of.columns)?.into_iter().map(Column::new).collect::<Result<Vec<_>>>()?;
         let run = match self.last_run.take().filter(|run| run.is_of(of, &window.selection)) {
             Some(run) => run,
-            None => Arc::new(Run::of(of, &window.selection)),
+            None => of.shared_run(&window.selection),
         };
         self.last_run = Some(run.clone());
         let mut vectors = Vec::new();
@@ -355,13 +365,15 @@ struct Run {
 }
 
 impl Run {
-    /// The first dimension and the length of a run that is long enough for full blocks, and as long as nothing changes along
-    /// further dimensions.
+    /// The first dimension and the length of a run that is long enough for full blocks, or as long as nothing changes along its
+    /// dimensions.
     fn extent(of: &WindowReduction<'_>, window: &Selection) -> (usize, usize) {
         let is_plain = |axis: usize| !of.layout.is_classed(axis) && !of.reduction.vector_axes.contains(&axis);
-        let (mut first_axis, mut length) = (window.axes().len(), 1usize);
+        let (mut first_axis, mut length, mut changes) = (window.axes().len(), 1usize, false);
         for (axis, indexes) in window.axes().iter().enumerate().rev() {
-            if length >= BLOCK && !is_plain(axis) {
+            changes |= !is_plain(axis);
+            // A longer run would repeat the same groups, and windows would not share it.
+            if length >= BLOCK && changes {
                 break;
             }
             let extent = usize::try_from(indexes.count()).unwrap_or(usize::MAX);

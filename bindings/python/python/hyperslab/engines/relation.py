@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     import duckdb
 
 Result = TypeVar("Result")
+
+#: How the aggregates of a relation are computed.
+_notes: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
 
 #: Methods that run the query.
 _RUNNING = (
@@ -20,20 +24,23 @@ _RUNNING = (
 )
 
 
-def interruptible(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+def interruptible(relation: duckdb.DuckDBPyRelation, notes: list[str]) -> duckdb.DuckDBPyRelation:
     """The same relation, whose methods raise `KeyboardInterrupt` after Ctrl-C.
 
     Args:
         relation: A relation of DuckDB.
+        notes: Lines that `explain` adds.
 
     Returns:
         The relation.
 
     Example:
-        >>> interruptible(connection.sql("from x")).fetchall()
+        >>> interruptible(connection.sql("from x"), []).fetchall()
     """
     # Assigned, not wrapped: DuckDB takes only its own relations in further queries.
     relation.__class__ = _interruptible_class()
+    if notes:
+        _notes[relation] = notes
     return relation
 
 
@@ -42,8 +49,12 @@ def _interruptible_class() -> Any:
     import duckdb
 
     base = duckdb.DuckDBPyRelation
-    methods = {name: _converting(getattr(base, name)) for name in _RUNNING if hasattr(base, name)}
-    return type("DuckDBPyRelation", (base,), {"__slots__": (), "__module__": base.__module__, "__doc__": base.__doc__, **methods})
+
+    def explain(self: Any, *arguments: Any, **options: Any) -> str:
+        return "\n".join([base.explain(self, *arguments, **options).rstrip("\n"), *_notes.get(self, [])])
+
+    methods: dict[str, Any] = {name: _converting(getattr(base, name)) for name in _RUNNING if hasattr(base, name)}
+    return type("DuckDBPyRelation", (base,), {"__slots__": (), "__module__": base.__module__, "__doc__": base.__doc__, "explain": explain, **methods})
 
 
 def _converting(method: Callable[..., Result]) -> Callable[..., Result]:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from ..base import interrupts
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import Path, Paths
+from ..base.type_aliases import JsonObject, Path, Paths
 from ..files.file import File, open
 from ..tables.table import Table, report_omitted
 from .duckdb_catalog import create_catalog, create_view
 from .file_views import FileViews
 from .float_bounds import Parameters, condition, one_table
+from .instances import own_catalog, own_instance
+from .reducing.query import reduced
+from .reducing.tree import parsed
 from .relation import interruptible
 from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
 
@@ -68,11 +71,15 @@ def sql(
 def _relation(query: str, files: File | Paths | Mapping[str, object] | None, parameters: Parameters, named: dict[str, object]) -> duckdb.DuckDBPyRelation:
     import duckdb
 
-    connection = duckdb.connect(config={"python_enable_replacements": False})
-    sources: dict[str, FileViews] = {}
-    given: dict[str, View | None] = {}
     if isinstance(files, Mapping) and not isinstance(files, File):
         named, files = {**files, **named}, None
+    connection = own_catalog()
+    statement = parsed(connection, query)
+    everything = asks_for_views(query)
+    if statement is None or everything or named:
+        connection = own_instance()
+    sources: dict[str, FileViews] = {}
+    given: dict[str, View | None] = {}
     if files is not None:
         sources[""] = FileViews(files if isinstance(files, File) else open(files))
     for name, value in named.items():
@@ -81,27 +88,27 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
             create_catalog(connection, name)
         else:
             given[name.lower()] = _register(connection, name, value)
-    everything = asks_for_views(query)
     used = _tables_of(connection, query)  # before the views: DuckDB looks into views that it knows
     views: dict[tuple[str, ...], View | None] = {(name,): view for name, view in given.items()}
     for catalog, source in sources.items():
         for found in source.all() if everything else filter(None, map(source.find, words_of(query))):
             create_view(connection, catalog, found)
             views[(catalog.lower(), found.name.lower()) if catalog else (found.name.lower(),)] = found.view
-    if (only_table := one_table(connection, query)) is not None:
-        view = views.get(tuple(part.lower() for part in only_table.path))
-        if view is not None and (narrow := condition(only_table, view.columns_in_sql(), parameters)) is not None:
-            view.narrow(narrow)
     main = sources.get("")
     try:
         only = counted(query)
         if main is not None and only is not None and only[0] in main.tables:
             # From metadata: DuckDB would scan all rows, and a small file may claim any number of them.
             return connection.sql(f"select {main.tables[only[0]].count()}::bigint as {quoted(only[1])}")
-        relation = connection.sql(query, params=parameters)
+        found = None if statement is None else reduced(connection, statement, parameters, lambda path: views.get(tuple(part.lower() for part in path)))
+        relation = None if found is None else found.relation
+        if relation is None:
+            if statement is not None:
+                _narrow(statement, views, parameters)
+            relation = connection.sql(query, params=parameters)
         if relation is not None:  # None: a statement without rows
             interrupts.watch(relation, connection)
-            interruptible(relation)
+            interruptible(relation, [] if found is None else found.notes)
     except duckdb.Error as error:
         raise InvalidInputError(_explained(error, sources)) from None
     for source in [] if everything else sources.values():
@@ -109,6 +116,14 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
             if used is None or word in used:
                 report_omitted(table, "warn", 3)
     return relation
+
+
+def _narrow(statement: JsonObject, views: Mapping[tuple[str, ...], View | None], parameters: Parameters) -> None:
+    """Leaves out rows of the only table of a query that its condition on floats refuses."""
+    if (only_table := one_table(statement)) is not None:
+        view = views.get(tuple(part.lower() for part in only_table.path))
+        if view is not None and (narrow := condition(only_table, view.columns_in_sql(), parameters)) is not None:
+            view.narrow(narrow)
 
 
 def _is_list_of_paths(value: object) -> TypeGuard[Sequence[Path]]:

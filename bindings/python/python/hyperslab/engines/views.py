@@ -176,7 +176,7 @@ class View(ScanDataset):
 
     @property
     def schema(self) -> pa.Schema:
-        return _widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema, strict=True)]))
+        return widened(pa.schema([field.with_name(name) for name, field in zip(self._own_names, super().schema, strict=True)]))
 
     def columns_in_sql(self) -> dict[str, tuple[str, pa.DataType]]:
         """For each name of a column in SQL, its own name and its own type; without columns that the table does not have."""
@@ -206,7 +206,7 @@ class View(ScanDataset):
             own = super().scanner([self._own_names[name] for name in chosen], None, **options)
             renamed = ds.Scanner.from_batches(own.to_reader(), columns={name: ds.field(self._own_names[name]) for name in chosen})
             scanner = ds.Scanner.from_batches(renamed.to_reader(), columns=columns, filter=filter)
-        wide = _widened(scanner.projected_schema)
+        wide = widened(scanner.projected_schema)
         if wide.equals(scanner.projected_schema):
             return scanner
         return ds.Scanner.from_batches(scanner.to_reader().cast(wide))
@@ -226,7 +226,8 @@ def distinct(names: list[str]) -> dict[str, str]:
     return found
 
 
-def _widened(schema: pa.Schema) -> pa.Schema:
+def widened(schema: pa.Schema) -> pa.Schema:
+    """The schema as DuckDB takes it, which has no 2-byte floats."""
     return pa.schema([field.with_type(_wide(field.type)) for field in schema], schema.metadata)
 
 

@@ -1,0 +1,122 @@
+"""Aggregates: what the core computes of each group, and the SQL that makes DuckDB's result of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ...base.type_aliases import Json, JsonObject
+from .expressions import Typed, Values
+from .tree import NotReduced, arguments
+
+#: What is asked of a measure, and the SQL of the result; `{count}`, `{sum}`, `{squares}` … are columns of the groups.
+_RESULTS: dict[str, tuple[str | None, str]] = {
+    "count": (None, "{count}"),
+    "sum": ("sum", "{sum}"),
+    "avg": ("sum", "{sum}::double / {count}"),
+    "mean": ("sum", "{sum}::double / {count}"),
+    "min": ("extremes", "{least}"),
+    "max": ("extremes", "{most}"),
+    "bool_and": ("extremes", "{least}::boolean"),
+    "bool_or": ("extremes", "{most}::boolean"),
+    "var_pop": ("deviations", "case when {count} > 1 then {squares} / {count} when {count} = 1 then 0.0::double end"),
+    "var_samp": ("deviations", "case when {count} > 1 then {squares} / ({count} - 1) end"),
+    "variance": ("deviations", "case when {count} > 1 then {squares} / ({count} - 1) end"),
+    "stddev_pop": ("deviations", "case when {count} > 1 then sqrt({squares} / {count}) when {count} = 1 then 0.0::double end"),
+    "stddev_samp": ("deviations", "case when {count} > 1 then sqrt({squares} / ({count} - 1)) end"),
+    "stddev": ("deviations", "case when {count} > 1 then sqrt({squares} / ({count} - 1)) end"),
+}
+AGGREGATES = frozenset({*_RESULTS, "count_star"})
+
+_SQL_TYPES = {
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.uint8(): "utinyint",
+    pa.uint16(): "usmallint",
+    pa.uint32(): "uinteger",
+}
+#: The rows of a group, whatever their values are.
+_ONE: JsonObject = {"is": "integer", "value": 1}
+
+
+@dataclass
+class Measures:
+    """The measures of one selection, each once.
+
+    Attributes:
+        found: Each as the core takes it.
+        schema: The columns that the core returns of them.
+    """
+
+    values: Values
+    found: list[JsonObject] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+
+    def result(self, function: JsonObject) -> str:
+        """The SQL of an aggregate over the groups. `NotReduced` if the core does not compute it."""
+        name = function["function_name"].lower()
+        if function["distinct"] or function["order_bys"]["orders"] or len(function["qualified_name"]["path"]) != 1:
+            raise NotReduced(f"{name} of distinct or ordered values")
+        filter = None if function["filter"] is None else self.values.condition(function["filter"])
+        given = arguments(function)
+        is_count = name == "count_star" or (name == "count" and (not given or _is_one(given)))
+        if is_count and filter is None:
+            return 'first("rows")'
+        if is_count:
+            return self._text(Typed(_ONE, "integer"), filter, None, "{count}")
+        if name not in _RESULTS or len(given) != 1:
+            raise NotReduced(f"the aggregate {name}")
+        asked, text = _RESULTS[name]
+        value = self.values.value(given[0])
+        if asked is not None and value.type != "flag" and value.type not in ("float", "double", "integer", "long"):
+            raise NotReduced(f"{name} of values that are not numbers")
+        if (value.type == "flag") != name.startswith("bool_") and asked is not None:
+            raise NotReduced(f"{name} of values of this type")
+        if name == "sum" and value.type in ("integer", "long"):
+            text = "{sum}::hugeint"
+        if name in ("min", "max") and value.type in ("integer", "long"):
+            text += f"::{_SQL_TYPES[self._column_type(given[0])]}"
+        if asked == "deviations" and value.type in ("integer", "long"):
+            # DuckDB computes them of doubles.
+            value = Typed({"is": "double", "of": value.tree}, "double")
+        return self._text(value, filter, asked, text)
+
+    def _column_type(self, tree: Json) -> pa.DataType:
+        if tree["class"] != "COLUMN_REF":
+            raise NotReduced("extremes of computed integers")
+        return self.values.of.types[self.values.of.name(tree)]
+
+    def _text(self, value: Typed, filter: JsonObject | None, asked: str | None, text: str) -> str:
+        key = (value.tree, filter)
+        number = next((at for at, known in enumerate(self.found) if (known["argument"], known["filter"]) == key), None)
+        if number is None:
+            number = len(self.found)
+            self.found.append({"argument": value.tree, "filter": filter, "sum": False, "extremes": False, "deviations": False})
+            self.types.append(value.type)
+        if asked is not None:
+            self.found[number][asked] = True
+        return text.format(**{name: f'first("{name}{number}")' for name in ("count", "sum", "least", "most", "squares")})
+
+    @property
+    def schema(self) -> list[pa.Field]:
+        """The columns that the core returns, after those of the classes."""
+        fields = [pa.field("rows", pa.int64())]
+        for number, (measure, type) in enumerate(zip(self.found, self.types, strict=True)):
+            fields.append(pa.field(f"count{number}", pa.int64()))
+            is_float = type in ("float", "double")
+            if measure["sum"]:
+                fields.append(pa.field(f"sum{number}", pa.float64() if is_float else pa.decimal128(38, 0)))
+            if measure["extremes"]:
+                end = pa.float32() if type == "float" else pa.float64() if is_float else pa.int64()
+                fields += [pa.field(f"least{number}", end), pa.field(f"most{number}", end)]
+            if measure["deviations"]:
+                fields.append(pa.field(f"squares{number}", pa.float64()))
+        return fields
+
+
+def _is_one(given: list[JsonObject]) -> bool:
+    """Whether the argument is a constant: `count(1)` counts rows."""
+    return len(given) == 1 and given[0]["class"] == "CONSTANT" and given[0]["literal"]["kind"] in ("INTEGER", "NUMERIC", "STRING", "BOOLEAN")

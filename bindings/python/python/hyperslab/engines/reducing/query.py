@@ -1,0 +1,79 @@
+"""Query: one whose selections are computed on arrays where that is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ...base.errors import LimitExceededError, UnsupportedError
+from ...base.type_aliases import JsonObject
+from ..float_bounds import Parameters
+from ..views import View
+from .parameters import with_constants
+from .selection import aggregates_of, reduce_selection
+from .tree import NotReduced, nodes, text_of
+from .view import ReducedView
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Reduced:
+    """A query after its aggregates were looked at.
+
+    Attributes:
+        relation: The result of the query over the groups; `None` if nothing is reduced.
+        notes: A line for each selection with aggregates: how it is reduced, or why not.
+    """
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation | None, notes: list[str]) -> None:
+        self.relation, self.notes = relation, notes
+
+
+def reduced(
+    connection: duckdb.DuckDBPyConnection, statement: JsonObject, parameters: Parameters, find: Callable[[tuple[str, ...]], View | None]
+) -> Reduced:
+    """Computes the aggregates of a query on arrays, where that is the same.
+
+    Args:
+        connection: The connection that will run the query.
+        statement: The query.
+        parameters: Values of its parameters.
+        find: The view that a name in the query means.
+
+    Returns:
+        The result, which is computed when it is read, and what was done.
+    """
+    import duckdb
+
+    notes: list[str] = []
+    views: list[ReducedView] = []
+    try:
+        if not any(map(_has_aggregates, nodes(statement))):
+            return Reduced(None, notes)
+        statement = with_constants(statement, parameters)
+        temporary = {entry["key"].lower() for node in nodes(statement) if isinstance(node.get("cte_map"), dict) for entry in node["cte_map"]["map"]}
+        for node in filter(_has_aggregates, list(nodes(statement))):
+            path = tuple(node["from_table"]["qualified_name"]["path"])
+            view = None if len(path) == 1 and path[0].lower() in temporary else find(path)
+            if view is not None:
+                try:
+                    found, note = reduce_selection(connection, node, view)
+                    views.append(found)
+                    notes.append(note)
+                except (NotReduced, UnsupportedError, LimitExceededError) as reason:
+                    notes.append(f"not reduced in the array: {reason}")
+        relation = connection.sql(text_of(connection, statement)) if views else None
+        return Reduced(relation, notes)
+    except NotReduced as reason:
+        return Reduced(None, [f"not reduced in the array: {reason}"])
+    except (duckdb.Error, KeyError, TypeError, ValueError) as error:
+        # DuckDB refuses a query with the names that its author knows; and another version of DuckDB may describe it otherwise.
+        return Reduced(None, [f"not reduced in the array: {str(error).splitlines()[0]}"])
+
+
+def _has_aggregates(node: JsonObject) -> bool:
+    """Whether it is a selection of one table with aggregates."""
+    if node.get("type") != "SELECT_NODE" or node["from_table"]["type"] != "BASE_TABLE":
+        return False
+    return any(aggregates_of(node))

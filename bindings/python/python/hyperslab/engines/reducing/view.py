@@ -1,0 +1,87 @@
+"""Reduced view: the groups of a selection as a table of DuckDB, computed when it is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from ... import _native
+from ...tables.arrow_dataset import Columns
+from .aggregates import Measures
+from .classes import Classes
+from .columns import SEGMENTS
+
+
+class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
+    """The groups of a selection: the columns of coordinates that it shows, and what the core computes of each group.
+
+    Args:
+        plan: The scan that is reduced.
+        classes: The classes along each dimension, and of the objects of the table.
+        measures: What is computed.
+        condition: The rows that count.
+        is_grouped: Whether there are no groups without rows; else there is one in any case.
+        vectors: The dimension of each vector, and its number there.
+    """
+
+    def __init__(
+        self, plan: _native.Plan, classes: dict[int, Classes], measures: Measures, condition: object, is_grouped: bool, vectors: Sequence[tuple[int, int]]
+    ) -> None:
+        self._plan, self._classes, self._measures, self._is_grouped, self._vectors = plan, classes, measures, is_grouped, vectors
+        dimensions = sorted(axis for axis in classes if axis != SEGMENTS)
+        self._request = json.dumps(
+            {
+                "segment_classes": classes[SEGMENTS].count,
+                "axis_classes": [classes[axis].count for axis in dimensions],
+                "vector_axes": [axis for axis, _ in vectors],
+                "condition": condition,
+                "measures": measures.found,
+            }
+        )
+        fields = [field for found in classes.values() for field in found.representatives.schema]
+        self._fields = pa.schema([*fields, *measures.schema])
+        self._found: pa.Table = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._fields
+
+    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
+        return ds.dataset(self._groups()).scanner(columns=columns, filter=filter)
+
+    def _groups(self) -> pa.Table:
+        if self._found is None:
+            self._found = self._reduced()
+        return self._found
+
+    def _reduced(self) -> pa.Table:
+        dimensions = sorted(axis for axis in self._classes if axis != SEGMENTS)
+        given = []
+        for segment, of_segment in enumerate(_classes_of_segments(self._classes[SEGMENTS])):
+            axes = [None if (found := self._classes[axis].of_segments[segment]) is None else found.tobytes() for axis in dimensions]
+            vectors = [self._classes[axis].vectors[segment][number].tobytes() for axis, number in self._vectors]
+            given.append((of_segment, axes, vectors))
+        groups = pa.table(pa.record_batch(self._plan.reduce(self._request, given)))
+        if self._is_grouped:
+            groups = groups.filter(pc.greater(groups["rows"], 0))
+        columns: dict[str, pa.ChunkedArray] = {}
+        for axis, found in self._classes.items():
+            name = "segment" if axis == SEGMENTS else f"axis{axis}"
+            codes = groups[name] if name in groups.column_names else pa.array(np.zeros(groups.num_rows, dtype=np.uint32))
+            if found.representatives.num_columns:
+                taken = found.representatives.take(codes) if found.representatives.num_rows else found.representatives.schema.empty_table()
+                columns.update(zip(taken.column_names, taken.columns, strict=True))
+        columns.update({name: groups[name] for name in self._measures_names()})
+        return pa.table(columns, schema=self._fields)
+
+    def _measures_names(self) -> list[str]:
+        return [field.name for field in self._measures.schema]
+
+
+def _classes_of_segments(found: Classes) -> list[int]:
+    return [0 if codes is None else int(codes[0]) for codes in found.of_segments]
