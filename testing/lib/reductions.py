@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import hyperslab as hs
 import netCDF4
 import numpy as np
-
-import hyperslab as hs
 
 #: Multiples of 1/64 whose sums are exact in any order, so that results are equal and not only close.
 _UNIT = 64.0
@@ -66,7 +65,12 @@ def make_field(folder: pathlib.Path, seed: int) -> Field:
                 _variable(f, "xy"[at], kind, names, shape, chunks, rng, specials, fill)
         files.append(str(path))
     constants = {"x": _constants(kinds[0]), "y": _constants(kinds[1]) if len(kinds) > 1 else []}
-    constants |= {"lat": ["0", "-10", "35.5", "90"], "lon": ["180", "90.5", "-1"], "level": ["2", "0"], "time": ["timestamp '2000-01-30'", "timestamp '2000-02-03'"]}
+    constants |= {
+        "lat": ["0", "-10", "35.5", "90"],
+        "lon": ["180", "90.5", "-1"],
+        "level": ["2", "0"],
+        "time": ["timestamp '2000-01-30'", "timestamp '2000-02-03'"],
+    }
     if not has_coordinate.get("time", True):
         constants["time"] = ["3", "10"]
     return Field(files, tuple(names), tuple("xy"[: len(kinds)]), constants)

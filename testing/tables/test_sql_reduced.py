@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pathlib
 
 import duckdb
+import hyperslab as hs
+import netCDF4
 import numpy as np
 import pytest
-from lib.reductions import judge, make_field, make_query
-
-import hyperslab as hs
 from hyperslab.engines.reducing import selection
+from lib.reductions import judge, make_field, make_query
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -23,3 +24,134 @@ def test_random_queries_give_what_duckdb_gives_over_rows(tmp_path: pathlib.Path,
         rng = np.random.default_rng(seed)
         for _ in range(20):
             judge(field, table, memory, make_query(field, rng))
+
+
+@pytest.fixture
+def field(tmp_path: pathlib.Path) -> pathlib.Path:
+    path = tmp_path / "field.nc"
+    rng = np.random.default_rng(0)
+    with netCDF4.Dataset(path, "w") as f:
+        for name, extent in (("time", 40), ("lat", 60), ("lon", 90)):
+            f.createDimension(name, extent)
+        time = f.createVariable("time", "i4", ("time",))
+        time.units = "days since 2001-01-01"
+        time[:] = np.arange(40)
+        f.createVariable("lat", "f8", ("lat",))[:] = np.linspace(-88.5, 88.5, 60)
+        f.createVariable("lon", "f8", ("lon",))[:] = np.arange(90) * 4
+        f.createVariable("t", "f4", ("time", "lat", "lon"), zlib=True, chunksizes=(3, 60, 90))[:] = rng.normal(280, 20, (40, 60, 90))
+        f.createVariable("u", "f4", ("time", "lat", "lon"), contiguous=True)[:] = rng.normal(0, 5, (40, 60, 90))
+    return path
+
+
+QUERIES = [
+    ("select lat, avg(t) from t group by lat", True),
+    ("select month(time), lon > 180, max(t), min(t) from t group by all", True),
+    ("select sum(t * cos(radians(lat))) / sum(cos(radians(lat))) from t where t > 250", True),
+    ("with m as (select time, avg(t) as a from t group by time) select max(a) - min(a) from m", True),
+    ("select * from (select lat, lon, count(*) as n, stddev(t) as s from t where t > 300 group by lat, lon having count(*) > 3) where s > 5", True),
+    ("select avg(a.t) from t as a where a.lat > 0 and a.time < timestamp '2001-02-01'", True),
+    ("select count(*) filter (where t > 280), avg(t::double) from t", True),
+    ("select lat, avg(t), rank() over (order by avg(t)) from t group by lat order by 2 limit 3", True),
+    # What cannot be said of the array goes the other way.
+    ("select lat + lon, avg(t) from t group by 1", False),
+    ("select median(t) from t", False),
+    ("select lat, avg(t), mode(lat) from t group by lat", False),
+    ("select lat, avg(t), length(list(lat)) from t group by lat", False),
+    ("select lat, avg(t), random() >= 0 from t group by lat", False),
+    ("select lat, sum(distinct t) from t group by lat", False),
+    ("select lat, avg(t) from t where lat > (select avg(lat) from lat) group by lat", False),
+    ("select lat, count(*) from t group by rollup(lat)", False),
+    ("select avg(t) from t where random() >= 0", False),
+]
+
+
+def _alike(one: object, other: object) -> bool:
+    return one == other or (isinstance(one, float) and one == pytest.approx(other, rel=1e-9))
+
+
+@pytest.mark.parametrize(("query", "is_reduced"), QUERIES)
+def test_explain_says_how_aggregates_are_computed(field: pathlib.Path, query: str, is_reduced: bool) -> None:
+    file = hs.open(field)
+    found = hs.sql(query, file)
+    with duckdb.connect() as memory:
+        for name in ("t", "lat"):
+            memory.register(name, file.table(name).to_arrow())
+        wanted = memory.sql(query)
+        assert (found.columns, found.types) == (wanted.columns, wanted.types)
+        for one, other in zip(sorted(found.fetchall(), key=str), sorted(wanted.fetchall(), key=str), strict=True):
+            assert all(map(_alike, one, other)), (one, other)
+    note = found.explain().splitlines()[-1]
+    assert note.startswith("reduced in the array: keys" if is_reduced else "not reduced in the array: "), note
+
+
+def test_variables_of_a_grid_are_reduced_together(field: pathlib.Path) -> None:
+    file = hs.open(field)
+    with netCDF4.Dataset(field) as f:
+        t, u = f["t"][:].data, f["u"][:].data
+    (found,) = hs.sql(
+        'select avg(u * u + t * t), max(t - u), count(*) from "/" where u > 0 and t > 280', g=file.table("/"), **{"/": file.table("/")}
+    ).fetchall()
+    kept = (u > 0) & (t > 280)
+    assert found == pytest.approx(((u * u + t * t)[kept].mean(dtype="f8"), (t - u)[kept].max(), kept.sum()), rel=1e-9)
+
+
+def test_parameters_and_few_rows(field: pathlib.Path) -> None:
+    file = hs.open(field)
+    with netCDF4.Dataset(field) as f:
+        t, lat = f["t"][:].data, f["lat"][:].data
+    query = hs.sql("select count(*), max(t) from t where lat > ? and t < ?", file, parameters=[10, 300.5])
+    kept = t[:, lat > 10]
+    assert query.fetchall() == [(int((kept < 300.5).sum()), float(kept[kept < 300.5].max()))]
+    assert query.explain().splitlines()[-1].startswith("reduced in the array")
+    assert "few rows" in hs.sql("select max(lat) from lat", file).explain()
+
+
+def test_aggregates_of_a_table(field: pathlib.Path) -> None:
+    table = hs.open(field).table("t", "lat > 0")
+    with netCDF4.Dataset(field) as f:
+        t, lat = f["t"][:].data, f["lat"][:].data
+    found = table.aggregate({"mean": "avg(t)", "n": "count(*)"}, by=["lat"]).sort_by("lat")
+    assert found.column_names == ["lat", "mean", "n"]
+    np.testing.assert_allclose(found["mean"], t[:, lat > 0].mean((0, 2), dtype="f8"), rtol=1e-12)
+    assert table.aggregate({"n": "count(*)", "m": "max(t)"}).to_pylist() == [{"n": t[:, lat > 0].size, "m": float(t[:, lat > 0].max())}]
+    empty = hs.open(field).table("t", "lat > 100")
+    assert empty.aggregate({"n": "count(*)", "m": "max(t)"}).to_pylist() == [{"n": 0, "m": None}]
+    assert empty.aggregate({"n": "count(*)"}, by="lat").num_rows == 0
+    for refused in ({}, {"a": "nothing(t)"}, {"a": "avg("}):
+        with pytest.raises(hs.InvalidInputError):
+            table.aggregate(refused)
+
+
+def test_the_result_does_not_depend_on_threads(field: pathlib.Path) -> None:
+    query = "select month(time), sum(t), stddev(t), avg(t * u) from g where u > -4 group by 1 order by 1"
+    results = [hs.sql(query, g=hs.open(field, threads=threads).table("/")).fetchall() for threads in (1, 2, 5)]
+    assert results[0] == results[1] == results[2]
+
+
+def test_queries_do_not_see_what_others_make(field: pathlib.Path) -> None:
+    relation = hs.sql("select 1 as x", field)
+    relation.create("made")
+    for query in ("select * from made", "select * from memory.made"):
+        with pytest.raises(hs.InvalidInputError, match="made"):
+            hs.sql(query, field).fetchall()
+    relation.create("other")
+    hs.sql("select 1 as x", field).create("made")
+    with pytest.raises(hs.InvalidInputError):
+        hs.sql("select * from t", t=hs.open(field).table("lat")).query("lat", "select * from t limit 1").fetchall()
+        hs.sql("select * from lat").fetchall()
+    chained = hs.sql("select lat from lat", field).filter("lat > 0").limit(2)
+    for _ in range(3):
+        hs.sql("select count(*) from t where t > 300", field).fetchall()
+    assert len(chained.fetchall()) == 2
+
+
+def test_a_forked_process_makes_an_instance_of_its_own(field: pathlib.Path) -> None:
+    query = "select lat, avg(t) from t group by lat order by lat"
+    wanted = hs.sql(query, field).fetchall()
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        for found in pool.starmap(_asked, [(query, str(field))] * 4):
+            assert found == wanted
+
+
+def _asked(query: str, path: str) -> list[tuple[object, ...]]:
+    return hs.sql(query, path).fetchall()

@@ -9,8 +9,8 @@ mod arrow;
 mod flags;
 mod numpy;
 mod stated;
-mod valid;
 pub(crate) mod time;
+mod valid;
 
 use arrow_schema::DataType;
 use hyperslab_array::{Attribute, ByteOrder, Datatype, FloatFormat, Result};

@@ -128,7 +128,11 @@ impl SegmentScan {
     pub(crate) fn reduced_windows(&self) -> Result<Windows> {
         let columns = self.columns_read();
         let is_filtered = |name: &String| match self.segment.column(name).map(|column| &column.source) {
-            Some(Source::Variable { dataset, .. }) => self.segment.file.dataset(*dataset).map_or(true, |dataset| dataset.chunk_grid.chunk_shape() != dataset.chunk_grid.shape() || !dataset.filters.is_empty()),
+            Some(Source::Variable { dataset, .. }) => self
+                .segment
+                .file
+                .dataset(*dataset)
+                .map_or(true, |dataset| dataset.chunk_grid.chunk_shape() != dataset.chunk_grid.shape() || !dataset.filters.is_empty()),
             _ => true,
         };
         if columns.iter().any(is_filtered) {

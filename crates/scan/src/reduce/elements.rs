@@ -14,8 +14,6 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
-use super::expression::Values;
-
 /// The type in which values are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -76,6 +74,26 @@ impl<'a> Numbers<'a> {
             Self::Constant(value) => Numbers::Constant(*value),
             Self::Opaque => Numbers::Opaque,
         })
+    }
+}
+
+/// The values of a block, and 1 for each that is not null.
+pub(super) struct Values<'a> {
+    pub numbers: Numbers<'a>,
+    pub valid: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> Values<'a> {
+    pub fn of(numbers: Numbers<'a>) -> Self {
+        Self { numbers, valid: None }
+    }
+}
+
+/// Where both have values.
+pub(super) fn both<'a>(left: Option<Cow<'a, [u8]>>, right: Option<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
+    match (left, right) {
+        (Some(left), Some(right)) => Some(left.iter().zip(right.iter()).map(|(left, right)| left & right).collect()),
+        (one, other) => one.or(other),
     }
 }
 

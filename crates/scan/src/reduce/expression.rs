@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use hyperslab_array::{Error, Result};
 use serde::Deserialize;
 
-use super::elements::{Block, Kind, Numbers};
+use super::elements::{Block, Kind, Numbers, Values, both};
 
 /// An expression over columns, and vectors along dimensions.
 #[derive(Debug, Clone, Deserialize)]
@@ -243,7 +243,9 @@ impl Expression {
                     (left, right) => match pair(left, right, block.count())? {
                         Pair::Floats(left, right) => compare(*operation, &left, &right),
                         Pair::Doubles(left, right) => compare(*operation, &left, &right),
-                        Pair::Integers(left, right) => left.iter().zip(right.iter()).map(|(left, right)| u8::from(holds(*operation, left.cmp(right)))).collect(),
+                        Pair::Integers(left, right) => {
+                            left.iter().zip(right.iter()).map(|(left, right)| u8::from(holds(*operation, left.cmp(right)))).collect()
+                        }
                     },
                 };
                 Ok(Values { numbers: Numbers::Flags(flags.into()), valid })
@@ -290,26 +292,6 @@ impl Expression {
             Numbers::Flags(flags) => Ok((flags.into_owned(), found.valid.map(Cow::into_owned))),
             _ => Err(mismatch()),
         }
-    }
-}
-
-/// The values of a block, and 1 for each that is not null.
-pub(super) struct Values<'a> {
-    pub numbers: Numbers<'a>,
-    pub valid: Option<Cow<'a, [u8]>>,
-}
-
-impl<'a> Values<'a> {
-    pub fn of(numbers: Numbers<'a>) -> Self {
-        Self { numbers, valid: None }
-    }
-}
-
-/// Where both have values.
-pub(super) fn both<'a>(left: Option<Cow<'a, [u8]>>, right: Option<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
-    match (left, right) {
-        (Some(left), Some(right)) => Some(left.iter().zip(right.iter()).map(|(left, right)| left & right).collect()),
-        (one, other) => one.or(other),
     }
 }
 

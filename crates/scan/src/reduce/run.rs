@@ -11,8 +11,7 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use rayon::prelude::*;
 
 use super::accumulator::{Accumulator, At, Masks};
-use super::elements::{AlongRun, Block, Column, Kind, beyond};
-use super::expression::both;
+use super::elements::{AlongRun, Block, Column, Kind, beyond, both};
 use super::fold::BLOCK;
 use super::request::{LEFT_OUT, Reduction, SegmentClasses};
 use super::result::record_batch;

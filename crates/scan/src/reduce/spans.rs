@@ -27,18 +27,19 @@ const MIN_MEAN_LENGTH: usize = 24;
 /// The spans of a run whose elements have these groups.
 pub(super) fn spans(groups: &[u32]) -> Vec<Span> {
     let Some(first) = groups.first() else { return Vec::new() };
-    let starts: Vec<usize> = std::iter::once(0).chain(groups.windows(2).enumerate().filter(|(_, pair)| pair.first() != pair.last()).map(|(at, _)| at + 1)).collect();
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(groups.windows(2).enumerate().filter(|(_, pair)| pair.first() != pair.last()).map(|(at, _)| at + 1)).collect();
     if groups.len() / starts.len() >= MIN_MEAN_LENGTH {
         let ends = starts.iter().skip(1).copied().chain([groups.len()]);
         let one = |(start, end): (usize, usize)| Span { elements: start..end, groups: Groups::One(groups.get(start).map_or(0, |group| *group as usize)) };
         return starts.iter().copied().zip(ends).map(one).collect();
     }
     // Rows of following groups, as of longitudes.
-    let breaks: Vec<usize> =
-        std::iter::once(0).chain(groups.windows(2).enumerate().filter(|(_, pair)| !follows(pair)).map(|(at, _)| at + 1)).collect();
+    let breaks: Vec<usize> = std::iter::once(0).chain(groups.windows(2).enumerate().filter(|(_, pair)| !follows(pair)).map(|(at, _)| at + 1)).collect();
     if groups.len() / breaks.len() >= MIN_MEAN_LENGTH {
         let ends = breaks.iter().skip(1).copied().chain([groups.len()]);
-        let some = |(start, end): (usize, usize)| Span { elements: start..end, groups: Groups::Following(groups.get(start).map_or(0, |group| *group as usize)) };
+        let some =
+            |(start, end): (usize, usize)| Span { elements: start..end, groups: Groups::Following(groups.get(start).map_or(0, |group| *group as usize)) };
         return breaks.iter().copied().zip(ends).map(some).collect();
     }
     match groups.iter().all(|group| group == first) {

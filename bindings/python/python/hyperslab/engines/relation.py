@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     import duckdb
 
+    from .reducing.query import Reduced
+
 Result = TypeVar("Result")
 
-#: How the aggregates of a relation are computed.
-_notes: weakref.WeakKeyDictionary[Any, list[str]] = weakref.WeakKeyDictionary()
+#: How the aggregates of relations are computed.
+_groups: weakref.WeakKeyDictionary[Any, Reduced] = weakref.WeakKeyDictionary()
 
 #: Methods that run the query.
 _RUNNING = (
@@ -24,23 +26,23 @@ _RUNNING = (
 )
 
 
-def interruptible(relation: duckdb.DuckDBPyRelation, notes: list[str]) -> duckdb.DuckDBPyRelation:
+def interruptible(relation: duckdb.DuckDBPyRelation, groups: Reduced | None = None) -> duckdb.DuckDBPyRelation:
     """The same relation, whose methods raise `KeyboardInterrupt` after Ctrl-C.
 
     Args:
         relation: A relation of DuckDB.
-        notes: Lines that `explain` adds.
+        groups: How its aggregates are computed.
 
     Returns:
         The relation.
 
     Example:
-        >>> interruptible(connection.sql("from x"), []).fetchall()
+        >>> interruptible(connection.sql("from x")).fetchall()
     """
     # Assigned, not wrapped: DuckDB takes only its own relations in further queries.
     relation.__class__ = _interruptible_class()
-    if notes:
-        _notes[relation] = notes
+    if groups is not None and groups.notes:
+        _groups[relation] = groups
     return relation
 
 
@@ -51,20 +53,30 @@ def _interruptible_class() -> Any:
     base = duckdb.DuckDBPyRelation
 
     def explain(self: Any, *arguments: Any, **options: Any) -> str:
-        return "\n".join([base.explain(self, *arguments, **options).rstrip("\n"), *_notes.get(self, [])])
+        return "\n".join([base.explain(self, *arguments, **options).rstrip("\n"), *(_groups[self].notes if self in _groups else [])])
 
     methods: dict[str, Any] = {name: _converting(getattr(base, name)) for name in _RUNNING if hasattr(base, name)}
     return type("DuckDBPyRelation", (base,), {"__slots__": (), "__module__": base.__module__, "__doc__": base.__doc__, "explain": explain, **methods})
 
 
 def _converting(method: Callable[..., Result]) -> Callable[..., Result]:
+    import duckdb
+
     @functools.wraps(method)
     def run(self: object, *arguments: Any, **options: Any) -> Result:
+        if self in _groups:
+            # Here, where Ctrl-C ends it at once, and not in a thread of DuckDB's.
+            _groups[self].compute()
         try:
             return method(self, *arguments, **options)
         except RuntimeError as error:
             # DuckDB asks Python for signals, takes the KeyboardInterrupt, and says this in its place.
             if str(error) == "Query interrupted":
+                raise KeyboardInterrupt from None
+            raise
+        except duckdb.Error as error:
+            # As it is said of what a source in Python was asked for.
+            if "failed: KeyboardInterrupt" in str(error):
                 raise KeyboardInterrupt from None
             raise
 

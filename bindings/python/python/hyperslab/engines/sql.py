@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeGuard
 
 from ..base import interrupts
 from ..base.errors import InvalidInputError
-from ..base.type_aliases import JsonObject, Path, Paths
+from ..base.type_aliases import JsonObject, Paths
 from ..files.file import File, open
 from ..tables.table import Table, report_omitted
 from .duckdb_catalog import create_catalog, create_view
@@ -76,14 +76,14 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
     connection = own_catalog()
     statement = parsed(connection, query)
     everything = asks_for_views(query)
-    if statement is None or everything or named:
+    if statement is None or everything or any(map(_is_of_files, named.values())):
         connection = own_instance()
     sources: dict[str, FileViews] = {}
     given: dict[str, View | None] = {}
     if files is not None:
         sources[""] = FileViews(files if isinstance(files, File) else open(files))
     for name, value in named.items():
-        if isinstance(value, (File, str, bytes, os.PathLike)) or _is_list_of_paths(value):
+        if _is_of_files(value):
             sources[name] = FileViews(value if isinstance(value, File) else open(value))
             create_catalog(connection, name)
         else:
@@ -100,15 +100,15 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
         if main is not None and only is not None and only[0] in main.tables:
             # From metadata: DuckDB would scan all rows, and a small file may claim any number of them.
             return connection.sql(f"select {main.tables[only[0]].count()}::bigint as {quoted(only[1])}")
-        found = None if statement is None else reduced(connection, statement, parameters, lambda path: views.get(tuple(part.lower() for part in path)))
-        relation = None if found is None else found.relation
+        groups = None if statement is None else reduced(connection, statement, parameters, lambda path: views.get(tuple(part.lower() for part in path)))
+        relation = None if groups is None else groups.relation
         if relation is None:
             if statement is not None:
                 _narrow(statement, views, parameters)
             relation = connection.sql(query, params=parameters)
         if relation is not None:  # None: a statement without rows
             interrupts.watch(relation, connection)
-            interruptible(relation, [] if found is None else found.notes)
+            interruptible(relation, groups)
     except duckdb.Error as error:
         raise InvalidInputError(_explained(error, sources)) from None
     for source in [] if everything else sources.values():
@@ -126,7 +126,10 @@ def _narrow(statement: JsonObject, views: Mapping[tuple[str, ...], View | None],
             view.narrow(narrow)
 
 
-def _is_list_of_paths(value: object) -> TypeGuard[Sequence[Path]]:
+def _is_of_files(value: object) -> TypeGuard[File | Paths]:
+    """Whether it is a file, a path, or a list of paths, and not a table."""
+    if isinstance(value, (File, str, bytes, os.PathLike)):
+        return True
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(one, (str, bytes, os.PathLike)) for one in value)
 
 

@@ -17,6 +17,7 @@ from ..values.empty import Empty
 from ..values.references import RegionReference
 from . import chunk_iteration, dask_collections, dataset_html, dataset_text, html, mapped, plot, reading, value_views
 from .dataset_changes import DatasetChanges
+from .dataset_reductions import DatasetReductions
 from .decoded_view import DecodedView
 from .foreign_names import DATASET_HINTS, with_hints, without_operators
 from .kept import kept
@@ -38,7 +39,7 @@ MAX_UNSTORED_FILL_BYTES = 16 << 20
 
 @with_hints(DATASET_HINTS)
 @without_operators
-class Dataset(DatasetChanges):
+class Dataset(DatasetReductions, DatasetChanges):
     """A dataset: an array in a file, indexed like a numpy array. `dataset[0, :10]` reads only the chunks that it needs. If the file is
     edited, `dataset[3:5] = values` writes, and `dataset[3:5]` reads what was written."""
 

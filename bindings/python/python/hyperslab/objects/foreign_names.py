@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 Kind = TypeVar("Kind")
-_REDUCTIONS = {name: f"numpy.{name}(d[...]) computes it; file.table(d.name).{name}(column) without all values in memory" for name in ("sum", "histogram")} | {
-    name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("mean", "std", "var", "median", "min", "max")
+_REDUCTIONS = {"histogram": "numpy.histogram(d[...]) computes it; file.table(d.name).histogram(column) without all values in memory"} | {
+    name: f"numpy.{name}(d[...]) computes it, numpy.nan{name}(d.decoded[...]) without missing values" for name in ("var", "median")
 }
 _XARRAY = "xarray.open_dataset(path, engine='hyperslab') has it"
 #: What to write instead of each name that a dataset does not have.

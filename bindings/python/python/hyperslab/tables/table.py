@@ -303,6 +303,33 @@ class Table:
         edges = np.linspace(low, high, bins + 1)
         return Histogram(np.array(self._of_column(column).histogram(column, edges.tolist()), dtype=np.int64), (edges,))
 
+    def aggregate(self, aggregates: Mapping[str, str], by: Sequence[str] | str = ()) -> pa.Table:
+        """Aggregates by groups, in SQL's terms. Needs DuckDB (`pip install 'hyperslab[sql]'`).
+
+        Keys that follow from coordinates and indexes, and aggregates of numbers, are computed on the array, without rows; other
+        ones by DuckDB over the rows. The result is the same.
+
+        Args:
+            aggregates: For each column of the result an aggregate: `{"warmest": "max(t2m)"}`.
+            by: Expressions that rows of a group share, as `["lat", "month(time)"]`; by default there is one group.
+
+        Returns:
+            A row for each group, with the keys first. Without `by` there is one row, even of no rows: its counts are 0, and all else
+            null.
+
+        Raises:
+            MissingExtraError: DuckDB is not installed.
+            InvalidInputError: There are no aggregates, or DuckDB refuses an expression.
+
+        Example:
+            >>> f.table("/t2m").aggregate({"mean": "avg(t2m)"}, by=["lat"])
+        """
+        keys = [by] if isinstance(by, str) else list(by)
+        if not aggregates:
+            raise InvalidInputError('aggregates is empty: give a column and an aggregate, as {"mean": "avg(t2m)"}')
+        result: pa.Table = late("engines.aggregate").aggregate(self, aggregates, keys)
+        return result
+
     def _of_column(self, column: str) -> _native.Plan:
         if self._request.expression is not None:
             raise UnsupportedError("aggregates of a table with an Arrow expression: give `where` as text")

@@ -28,6 +28,51 @@ _RESULTS: dict[str, tuple[str | None, str]] = {
     "stddev": ("deviations", "case when {count} > 1 then sqrt({squares} / ({count} - 1)) end"),
 }
 AGGREGATES = frozenset({*_RESULTS, "count_star"})
+#: Others that users know: `explain` says that they are computed of rows.
+OTHER_AGGREGATES = frozenset(
+    [
+        "any_value",
+        "arbitrary",
+        "arg_max",
+        "arg_min",
+        "argmax",
+        "argmin",
+        "max_by",
+        "min_by",
+        "approx_count_distinct",
+        "approx_quantile",
+        "array_agg",
+        "bit_and",
+        "bit_or",
+        "bit_xor",
+        "corr",
+        "covar_pop",
+        "covar_samp",
+        "entropy",
+        "favg",
+        "first",
+        "fsum",
+        "geomean",
+        "histogram",
+        "kahan_sum",
+        "kurtosis",
+        "last",
+        "list",
+        "listagg",
+        "mad",
+        "median",
+        "mode",
+        "product",
+        "quantile",
+        "quantile_cont",
+        "quantile_disc",
+        "regr_slope",
+        "sem",
+        "skewness",
+        "string_agg",
+        "sumkahan",
+    ]
+)
 
 _SQL_TYPES = {
     pa.int8(): "tinyint",

@@ -88,7 +88,9 @@ def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, column
     ends = np.cumsum(lengths)[:-1]
     of_segments: list[npt.NDArray[np.uint32] | None] = [None] * len(lengths) if codes is None else list(np.split(codes, ends))
     representatives = values.select([name for name in own if name in asked.shown]).take(pa.array(first))
-    return Classes(max(len(first), 1), of_segments, [[part[segment] for part in (np.split(v, ends) for v in vectors)] for segment in range(len(lengths))], representatives)
+    return Classes(
+        max(len(first), 1), of_segments, [[part[segment] for part in (np.split(v, ends) for v in vectors)] for segment in range(len(lengths))], representatives
+    )
 
 
 def _classed(connection: duckdb.DuckDBPyConnection, columns: TableColumns, asked: Asked, rows: int) -> tuple[npt.NDArray[np.uint32] | None, AnyArray]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...base.type_aliases import Json, JsonObject
+from ...base.type_aliases import JsonObject
 from .columns import TableColumns
 from .tree import NotReduced, arguments
 
@@ -118,10 +118,13 @@ class Values:
             value = self._float(given[0])
             return Typed({"is": "unary", "operation": "negative" if name == "-" else "absolute", "of": value.tree}, value.type)
         if name in _ARITHMETIC and len(given) == 2:
-            left, right = self._matched(self._typed(given[0]), self._typed(given[1]))
+            left, right = self._typed(given[0]), self._typed(given[1])
+            if {left.type, right.type} & {"integer", "long"}:
+                raise NotReduced("arithmetic of integers, which DuckDB checks for overflow")
+            left, right = self._matched(left, right)
             kinds = {left.type, right.type} - {"number"}
             if not kinds or not kinds <= {"float", "double"}:
-                raise NotReduced("arithmetic of integers, which DuckDB checks for overflow")
+                raise NotReduced("arithmetic of these types")
             tree = {"is": "binary", "operation": _ARITHMETIC[name], "left": left.tree, "right": right.tree}
             return Typed(tree, "double" if "double" in kinds else "float")
         raise NotReduced(f"the function {name} of values")
@@ -223,5 +226,14 @@ def _widened(value: Typed) -> Typed:
 
 def _flags_as_doubles(tree: JsonObject) -> JsonObject:
     """1 and 0 for true and false."""
-    name = {"class": "TYPE", "type": "TYPE", "alias": "", "type_name": "DOUBLE", "qualified_name": {"path": ["DOUBLE"]}, "schema": "", "catalog": "", "children": []}
+    name = {
+        "class": "TYPE",
+        "type": "TYPE",
+        "alias": "",
+        "type_name": "DOUBLE",
+        "qualified_name": {"path": ["DOUBLE"]},
+        "schema": "",
+        "catalog": "",
+        "children": [],
+    }
     return {"class": "CAST", "type": "OPERATOR_CAST", "alias": "", "child": tree, "type_expr": name, "try_cast": False}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...base.errors import LimitExceededError, UnsupportedError
@@ -26,13 +26,16 @@ class Reduced:
         notes: A line for each selection with aggregates: how it is reduced, or why not.
     """
 
-    def __init__(self, relation: duckdb.DuckDBPyRelation | None, notes: list[str]) -> None:
-        self.relation, self.notes = relation, notes
+    def __init__(self, relation: duckdb.DuckDBPyRelation | None, notes: list[str], views: Sequence[ReducedView] = ()) -> None:
+        self.relation, self.notes, self._views = relation, notes, views
+
+    def compute(self) -> None:
+        """Computes the groups, if they are not known; else DuckDB has it done when it reads them."""
+        for view in self._views:
+            view.compute()
 
 
-def reduced(
-    connection: duckdb.DuckDBPyConnection, statement: JsonObject, parameters: Parameters, find: Callable[[tuple[str, ...]], View | None]
-) -> Reduced:
+def reduced(connection: duckdb.DuckDBPyConnection, statement: JsonObject, parameters: Parameters, find: Callable[[tuple[str, ...]], View | None]) -> Reduced:
     """Computes the aggregates of a query on arrays, where that is the same.
 
     Args:
@@ -64,7 +67,7 @@ def reduced(
                 except (NotReduced, UnsupportedError, LimitExceededError) as reason:
                     notes.append(f"not reduced in the array: {reason}")
         relation = connection.sql(text_of(connection, statement)) if views else None
-        return Reduced(relation, notes)
+        return Reduced(relation, notes, views)
     except NotReduced as reason:
         return Reduced(None, [f"not reduced in the array: {reason}"])
     except (duckdb.Error, KeyError, TypeError, ValueError) as error:

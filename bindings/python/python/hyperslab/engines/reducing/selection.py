@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from ...base.type_aliases import JsonObject
 from ...tables.table import Table
 from ..views import View
-from .aggregates import AGGREGATES, Measures
+from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures
 from .classes import Asked, classes_of
-from .columns import SEGMENTS, TableColumns
+from .columns import SEGMENTS, TableColumns, is_pure
 from .expressions import Values
 from .tree import NotReduced, expressions, nodes, text_of
 from .view import ReducedView
@@ -29,16 +29,22 @@ _numbers = itertools.count()
 
 def aggregates_of(node: JsonObject) -> Iterator[JsonObject]:
     """The aggregates of a selection, without those of selections within it."""
+    return (function for function in _functions(node) if function["function_name"].lower() in AGGREGATES | OTHER_AGGREGATES)
+
+
+def _functions(node: JsonObject) -> Iterator[JsonObject]:
+    """The functions of what a selection shows, not those within its aggregates."""
     pending = [node["select_list"], node["having"], node["qualify"], node["modifiers"]]
     while pending:
         here = pending.pop()
         if isinstance(here, list):
             pending += here
         elif isinstance(here, dict) and here.get("type") != "SELECT_NODE":
-            if here.get("class") == "FUNCTION" and here["function_name"].lower() in AGGREGATES:
+            if here.get("class") == "FUNCTION":
                 yield here
-            else:
-                pending += here.values()
+                if here["function_name"].lower() in AGGREGATES | OTHER_AGGREGATES:
+                    continue
+            pending += here.values()
 
 
 def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View) -> tuple[ReducedView, str]:
@@ -50,8 +56,10 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
         raise NotReduced("grouping sets")
     if any(inner is not node and inner.get("type") == "SELECT_NODE" for inner in nodes(node)):
         raise NotReduced("a query within it")
+    if not isinstance(view.table, Table):
+        raise NotReduced("a table in memory")
     request = view._request
-    if not isinstance(view.table, Table) or request.limit is not None or request.expression is not None:
+    if request.limit is not None or request.expression is not None:
         raise NotReduced("a table with a limit, or of which rows were chosen by an expression")
     called = source["alias"] or source["qualified_name"]["path"][-1]
     columns = TableColumns.of(request.plan(), view.columns_in_sql(), called)
@@ -62,14 +70,18 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
     condition = _conditions(node["where_clause"], columns, values, asked)
     keys = _keys(node, columns)
     for key in keys:
-        names = columns.names(key)
-        axis = columns.axis(names) if names else None
+        used = columns.names(key)
+        axis = columns.axis(used) if used else None
         if axis is None:
             raise NotReduced("a key that does not follow from one dimension")
         asked[axis].keys.append(key)
-        asked[axis].shown |= names
+        asked[axis].shown |= used
     measures = Measures(values)
     aggregates = list(aggregates_of(node))
+    for function in _functions(node):
+        # Of another aggregate, or a macro with one, the groups would be the rows.
+        if function not in aggregates and not is_pure(function):
+            raise NotReduced(f"the function {function['function_name']}")
     texts = [measures.result(function) for function in aggregates]
     for axis, vector in values.vectors:
         asked[axis].vectors.append(vector)

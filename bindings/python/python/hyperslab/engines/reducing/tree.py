@@ -21,8 +21,8 @@ def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> JsonObject | No
     ((text,),) = connection.execute("select json_serialize_sql(?)", [query]).fetchall()
     try:
         tree = json.loads(text)
-        (statement,) = () if tree["error"] else tree["statements"]
-        return statement if isinstance(statement, dict) else None
+        statements = [] if tree["error"] else tree["statements"]
+        return statements[0] if len(statements) == 1 and isinstance(statements[0], dict) else None
     except (KeyError, TypeError, ValueError, RecursionError):
         # No query, several, one that is nested very deeply, or another version of DuckDB.
         return None

@@ -52,9 +52,10 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         return self._fields
 
     def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
-        return ds.dataset(self._groups()).scanner(columns=columns, filter=filter)
+        return ds.dataset(self.compute()).scanner(columns=columns, filter=filter)
 
-    def _groups(self) -> pa.Table:
+    def compute(self) -> pa.Table:
+        """The groups, which are kept."""
         if self._found is None:
             self._found = self._reduced()
         return self._found
@@ -63,7 +64,7 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         dimensions = sorted(axis for axis in self._classes if axis != SEGMENTS)
         given = []
         for segment, of_segment in enumerate(_classes_of_segments(self._classes[SEGMENTS])):
-            axes = [None if (found := self._classes[axis].of_segments[segment]) is None else found.tobytes() for axis in dimensions]
+            axes = [None if (codes := self._classes[axis].of_segments[segment]) is None else codes.tobytes() for axis in dimensions]
             vectors = [self._classes[axis].vectors[segment][number].tobytes() for axis, number in self._vectors]
             given.append((of_segment, axes, vectors))
         groups = pa.table(pa.record_batch(self._plan.reduce(self._request, given)))
@@ -72,9 +73,9 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         columns: dict[str, pa.ChunkedArray] = {}
         for axis, found in self._classes.items():
             name = "segment" if axis == SEGMENTS else f"axis{axis}"
-            codes = groups[name] if name in groups.column_names else pa.array(np.zeros(groups.num_rows, dtype=np.uint32))
+            own = groups[name] if name in groups.column_names else pa.array(np.zeros(groups.num_rows, dtype=np.uint32))
             if found.representatives.num_columns:
-                taken = found.representatives.take(codes) if found.representatives.num_rows else found.representatives.schema.empty_table()
+                taken = found.representatives.take(own) if found.representatives.num_rows else found.representatives.schema.empty_table()
                 columns.update(zip(taken.column_names, taken.columns, strict=True))
         columns.update({name: groups[name] for name in self._measures_names()})
         return pa.table(columns, schema=self._fields)
