@@ -164,7 +164,7 @@ impl Decoding {
     }
 
     /// Stored counts of times, unpacked; `None` for missing ones.
-    fn counts(&self, order: ByteOrder, stored: &[u8], mut each: impl FnMut(Option<Count>)) {
+    pub(super) fn counts(&self, order: ByteOrder, stored: &[u8], mut each: impl FnMut(Option<Count>)) {
         if self.is_packed() {
             let mut unpacked = vec![0; stored.len() / self.stored_size() * 8];
             doubles(self, order, stored, &mut unpacked);
@@ -218,7 +218,7 @@ fn is_swapped(order: ByteOrder) -> bool {
 }
 
 /// A stored number.
-trait Stored: Sized + Copy + PartialEq {
+pub(super) trait Stored: Sized + Copy + PartialEq {
     /// The number in its bytes.
     fn get(bytes: &[u8], order: ByteOrder) -> Self;
     /// Those of the numbers that a stored one can be.

@@ -29,9 +29,13 @@ impl TimeUnits {
             return None;
         }
         let nanoseconds = count.nanoseconds(self.unit)?.checked_add(self.reference)?;
-        let is_julian = self.calendar == Calendar::Standard && nanoseconds < i128::from(self.calendar.day_number(REFORM)?) * DAY;
         // The smallest number is numpy's NaT.
-        i64::try_from(nanoseconds).ok().filter(|found| !is_julian && *found != i64::MIN)
+        i64::try_from(nanoseconds).ok().filter(|found| !self.is_julian(nanoseconds) && *found != i64::MIN)
+    }
+
+    /// Whether a time, in nanoseconds since 1970, is one before the reform of the standard calendar, whose date is not that of numpy.
+    pub(crate) fn is_julian(&self, nanoseconds: i128) -> bool {
+        self.calendar == Calendar::Standard && self.calendar.day_number(REFORM).is_some_and(|days| nanoseconds < i128::from(days) * DAY)
     }
 
     /// Microseconds since [`TimeUnits::epoch`], from which cftime makes a date. `None` beyond 64 bits.
