@@ -167,6 +167,16 @@ def test_dates_that_only_xarray_refuses_are_decoded_in_each_door(path: pathlib.P
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_many_files_have_dates_that_only_xarray_refuses(path: pathlib.Path) -> None:
+    with hs.open_mfdataset([path, path], new_dim="run", drop_variables=[*REFUSED]) as whole:
+        for kind, case in ONLY_OURS.items():
+            assert cells(whole[kind].values) == 2 * case.meant, kind
+        assert "units" in xr.open_dataset(path, engine=ENGINE, decode_times=False)["weeks"].attrs
+    with hs.open_mfdataset([path, path], new_dim="run", drop_variables=[*REFUSED], decode_times=False) as whole:
+        assert whole["weeks"].values.tolist() == [[0, 1, 2], [0, 1, 2]] and whole["weeks"].attrs["units"] == "weeks since 2001-01-01"
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", [*CASES, *ONLY_OURS])
 def test_tables_mean_what_xarray_decodes(path: pathlib.Path, kind: str) -> None:
     right = in_tables(kind)

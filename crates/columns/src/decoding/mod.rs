@@ -11,6 +11,7 @@ mod flags;
 mod numpy;
 mod stated;
 pub(crate) mod time;
+mod whole_times;
 
 use arrow_schema::DataType;
 use hyperslab_array::{Attribute, ByteOrder, Datatype, FloatFormat, Result};

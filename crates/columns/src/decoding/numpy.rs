@@ -57,7 +57,7 @@ impl NumpyType {
 }
 
 /// numpy's NaT.
-const NAT: i64 = i64::MIN;
+pub(super) const NAT: i64 = i64::MIN;
 
 impl Decoding {
     /// Bytes of a stored number.
@@ -116,12 +116,13 @@ impl Decoding {
             NumpyType::Float(DataType::Float16) => unpack::<f16, f16>(self, order, stored, out),
             NumpyType::Float(DataType::Float32) => singles(self, order, stored, out),
             NumpyType::Float(_) => doubles(self, order, stored, out),
-            NumpyType::Datetime | NumpyType::Timedelta => return self.times(order, stored, out),
+            NumpyType::Datetime | NumpyType::Timedelta => return Ok(self.whole_times(order, stored, out) || self.wide_times(order, stored, out)?),
         }
         Ok(true)
     }
 
-    fn times(&self, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> Result<bool> {
+    /// Times of any numbers.
+    pub(super) fn wide_times(&self, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> Result<bool> {
         let mut put = out.as_chunks_mut::<8>().0.iter_mut();
         let mut outside = None;
         self.counts(order, stored, |count| {

@@ -20,6 +20,11 @@ class DecodingOptions(NamedTuple):
     use_cftime: Any
     decode_timedelta: Any
 
+    @classmethod
+    def of_arguments(cls, given: Mapping[str, Any]) -> DecodingOptions:
+        """Those of keyword arguments of `xarray.open_dataset`."""
+        return cls(False, *(given.get(field, default) for field, default in _DEFAULTS.items()))
+
     def of(self, name: str) -> DecodingOptions:
         """The arguments for one variable."""
         values = zip(self, self._fields, strict=True)

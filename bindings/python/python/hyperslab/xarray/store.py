@@ -63,8 +63,9 @@ class HyperslabStore(AbstractDataStore):
         opened.check_unchanged()
         return opened
 
-    def get_variables(self) -> dict[str, Variable]:
-        """The variables of the group, by name."""
+    def get_variables(self, decoding: DecodingOptions | None = None) -> dict[str, Variable]:
+        """The variables of the group, by name; `decoding` is as in the constructor."""
+        decoding = decoding or self._decoding
         file, number = find_group(self.opened().file, self._group)
         variables = dict[str, Stored]()
         for name, member in members(file, number, self._group, self._drop):
@@ -74,9 +75,7 @@ class HyperslabStore(AbstractDataStore):
                 variables[name] = self._variable(member)
             except UnsupportedError as error:
                 raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
-        if self._decoding is None:
-            return {name: stored.variable for name, stored in variables.items()}
-        return unpacked(variables, self._decoding)
+        return {name: stored.variable for name, stored in variables.items()} if decoding is None else unpacked(variables, decoding)
 
     def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group."""

@@ -96,7 +96,7 @@ def unpacked(variables: Mapping[str, Stored], options: DecodingOptions) -> dict[
     Returns:
         The variables by name.
     """
-    if not options.fused and not any(_is_odd(stored.variable.attrs.get("units")) for stored in variables.values()):
+    if not options.fused and not any(is_odd(stored.variable.attrs.get("units")) for stored in variables.values()):
         return {name: stored.variable for name, stored in variables.items()}
     bounds = {one.variable.attrs.get("bounds"): one.variable.attrs for one in variables.values() if "bounds" in one.variable.attrs}
     return {name: _unpacked(name, stored, options.of(name), bounds.get(name, {})) for name, stored in variables.items()}
@@ -135,14 +135,14 @@ def _decoded(name: str, variable: Variable, **options: Any) -> Variable | None:
 def _dates(name: str, stored: Stored, decoding: _native.Decoding, wanted: DecodingOptions, attributes: Mapping[Any, Any]) -> Variable:
     """Dates: whole numbers of a `datetime64[ns]` are decoded while they are read, and those in units that xarray does not know by the core
     alone."""
-    variable, is_odd = stored.variable, _is_odd(attributes.get("units"))
+    variable, has_odd_units = stored.variable, is_odd(attributes.get("units"))
     is_fused = wanted.fused and not wanted.use_cftime and variable.dtype.kind in "iu" and not decoding.is_packed and _is_gregorian(decoding)
-    if wanted.decode_times is not True or not (is_odd or is_fused):
+    if wanted.decode_times is not True or not (has_odd_units or is_fused):
         return variable
     given = variable.copy(deep=False)
     given.attrs, given.encoding = dict(attributes), dict(variable.encoding)
     decoded = _decoded(name, given, use_cftime=wanted.use_cftime, decode_timedelta=False)
-    if decoded is None and is_odd:
+    if decoded is None and has_odd_units:
         return _dates_of_core(name, stored, decoding, wanted, given)
     if decoded is None or not is_fused or decoded.dtype != np.dtype(decoding.dtype):
         return variable
@@ -162,12 +162,16 @@ def _dates_of_core(name: str, stored: Stored, decoding: _native.Decoding, wanted
     ends = [np.ravel(given[(end,) * given.ndim].values) for end in (0, -1)] if given.size else [np.empty(0, given.dtype)]
     raw = np.concatenate(ends).astype(given.dtype.newbyteorder("=")).tobytes()
     has_numpy = not wanted.use_cftime and _is_gregorian(decoding) and decoding.decode(raw) is not None
-    attributes = {key: value for key, value in numbers.attrs.items() if key not in _OF_DATES}
     data = UnpackedArray(stored, decoding, np.dtype(decoding.dtype if has_numpy else "O"), {})
-    return Variable(given.dims, indexing.LazilyIndexedArray(data), attributes, {**numbers.encoding, "calendar": decoding.time.calendar})
+    return Variable(given.dims, indexing.LazilyIndexedArray(data), without_units(numbers.attrs), {**numbers.encoding, "calendar": decoding.time.calendar})
 
 
-def _is_odd(units: object) -> bool:
+def without_units(attributes: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Attributes but those that say how dates count."""
+    return {key: value for key, value in attributes.items() if key not in _OF_DATES}
+
+
+def is_odd(units: object) -> bool:
     """Whether these are units of dates that xarray may not know: others than a word, and a date that begins with year, month and day."""
     if not isinstance(units, str) or " since " not in units:
         return False
