@@ -29,7 +29,7 @@ from .encoding import Encoding
 from .open_files import OpenFiles
 from .opening import OpenedFile
 from .store import HyperslabStore
-from .unpacked import is_odd, without_units
+from .unpacked import is_odd, is_unknown, without_units
 
 
 class OneOf:
@@ -141,9 +141,10 @@ class FilesStore(AbstractDataStore):
         return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
 
     def _has_odd_units(self, name: str, variable: Variable) -> bool:
-        """Whether xarray may not know the units, its own or those of the coordinate whose cells it bounds."""
-        coordinates = (other.attrs for other in self._template.values() if other.attrs.get("bounds") == name)
-        return any(is_odd(attributes.get("units")) for attributes in (variable.attrs, *coordinates))
+        """Whether xarray does not know the units, its own or those of the coordinate whose cells it bounds."""
+        coordinates = [other.attrs for other in self._template.values() if other.attrs.get("bounds") == name]
+        inherited = {key: value for attributes in coordinates for key, value in attributes.items() if key in OF_TIMES}
+        return is_unknown(name, variable, {**inherited, **variable.attrs})
 
     def _decoded_times(self, name: str, dims: tuple[Hashable, ...], variable: Variable, encoding: Encoding) -> Variable:
         """Times that count from another date in each file, or in units that xarray does not know, decoded and in memory."""
@@ -154,9 +155,13 @@ class FilesStore(AbstractDataStore):
             inherited = {key: text for key in OF_TIMES if (text := text_of(dataset, key))}
             attributes = {**inherited, **read_attributes(dataset.attrs)}
             values = converted(np.asarray(dataset[...]), dataset.datatype, variable.dtype)
-            odd = is_odd(attributes.get("units")) and (times := decoding_of(dataset)) is not None and times.time is not None
-            part = xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes), decode_times=not odd, decode_timedelta=False)
-            parts.append(Variable(part.dims, np.asarray(dataset.decoded[...]), without_units(part.attrs)) if odd else part)
+            given, decoding = Variable(variable.dims, values, attributes), decoding_of(dataset)
+            if decoding is None or decoding.time is None or not is_unknown(name, given, attributes):
+                parts.append(xarray.conventions.decode_cf_variable(name, given))
+                continue
+            numbers = xarray.conventions.decode_cf_variable(name, given, decode_times=False, decode_timedelta=False)
+            dates = np.asarray(dataset.decoded[...])
+            parts.append(Variable(variable.dims, dates, without_units(numbers.attrs), {"calendar": decoding.time.calendar}))
         concat: Callable[[list[Variable], str], Variable] = Variable.concat
         whole = concat(parts, self._concat_dim)
         kept = {key: parts[0].encoding[key] for key in ("units", "calendar") if key in parts[0].encoding}

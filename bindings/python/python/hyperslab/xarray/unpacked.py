@@ -166,6 +166,15 @@ def _dates_of_core(name: str, stored: Stored, decoding: _native.Decoding, wanted
     return Variable(given.dims, indexing.LazilyIndexedArray(data), without_units(numbers.attrs), {**numbers.encoding, "calendar": decoding.time.calendar})
 
 
+def is_unknown(name: str, variable: Variable, attributes: Mapping[Any, Any]) -> bool:
+    """Whether xarray fails to decode dates with these attributes."""
+    if not is_odd(attributes.get("units")):
+        return False
+    given = variable.copy(deep=False)
+    given.attrs = dict(attributes)
+    return _decoded(name, given, decode_timedelta=False) is None
+
+
 def without_units(attributes: Mapping[Any, Any]) -> dict[Any, Any]:
     """Attributes but those that say how dates count."""
     return {key: value for key, value in attributes.items() if key not in _OF_DATES}
