@@ -110,9 +110,13 @@ impl Decoding {
                 if !time.calendar().is_gregorian() {
                     return Ok(Encoded { has_missing: false, problem: counts.first().map(|_| (0, Unencodable::OtherCalendar)) });
                 }
+                let reform = time.reform();
                 self.put(longs(counts), order, out, |count| {
                     let since_1970 = i128::from(count) * step;
-                    if time.is_julian(since_1970) { Err(Unencodable::OtherCalendar) } else { self.time_as_stored(since_1970 - time.reference(), time.step()) }
+                    match reform {
+                        Some(reform) if since_1970 < reform => Err(Unencodable::OtherCalendar),
+                        _ => self.time_as_stored(since_1970 - time.reference(), time.step()),
+                    }
                 })
             }
             (Decoded::Times { step, counts }, Kind::Duration(unit)) => {

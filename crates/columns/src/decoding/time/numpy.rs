@@ -29,13 +29,14 @@ impl TimeUnits {
             return None;
         }
         let nanoseconds = count.nanoseconds(self.unit)?.checked_add(self.reference)?;
-        // The smallest number is numpy's NaT.
-        i64::try_from(nanoseconds).ok().filter(|found| !self.is_julian(nanoseconds) && *found != i64::MIN)
+        // The smallest number is numpy's NaT. The reform is before the first nanosecond of 64 bits.
+        i64::try_from(nanoseconds).ok().filter(|found| *found != i64::MIN)
     }
 
-    /// Whether a time, in nanoseconds since 1970, is one before the reform of the standard calendar, whose date is not that of numpy.
-    pub(crate) fn is_julian(&self, nanoseconds: i128) -> bool {
-        self.calendar == Calendar::Standard && self.calendar.day_number(REFORM).is_some_and(|days| nanoseconds < i128::from(days) * DAY)
+    /// Nanoseconds since 1970 of the first date that is the same in the standard calendar and in numpy; `None` for other calendars.
+    pub(crate) fn reform(&self) -> Option<i128> {
+        let days = self.calendar.day_number(REFORM).filter(|_| self.calendar == Calendar::Standard)?;
+        Some(i128::from(days) * DAY)
     }
 
     /// Microseconds since [`TimeUnits::epoch`], from which cftime makes a date. `None` beyond 64 bits.
