@@ -3,98 +3,40 @@ with their reason, and held: they must differ."""
 
 from __future__ import annotations
 
-import datetime
 import json
 import pathlib
+import pickle
 import subprocess
 import warnings
 from collections.abc import Callable
 from typing import Any
 
+import h5py
 import hyperslab as hs
+import hyperslab.h5py
 import hyperslab.xarray.engine as xarray_engine
-import netCDF4
+import meanings
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 import xarray as xr
 from command_server import CommandServer
+from meanings import ALL, CASES, IN_TABLES, ONLY_OURS, REFUSED, Cells, cell, cells, in_tables
 
 ENGINE = xarray_engine.HyperslabBackendEntrypoint
-Cells = list[Any]
-#: dtype, stored numbers, attributes.
-KINDS: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
-    "plain": ("i2", [1, 2, 3], {}),
-    "packed": ("i2", [1, 2, -9], {"scale_factor": np.float32(0.5), "add_offset": np.float32(10), "_FillValue": np.int16(-9)}),
-    "packed_by_doubles": ("i2", [1, 2, 3], {"scale_factor": 0.1, "add_offset": 273.15}),
-    "only_offset": ("u1", [1, 200, 3], {"add_offset": np.float32(0.5)}),
-    "fill_of_integers": ("i4", [1, 5, 2**31 - 1], {"_FillValue": np.int32(5)}),
-    "missing_values": ("f4", [1, 5, 7], {"missing_value": np.array([5, 7], "f4")}),
-    "fill_nan": ("f8", [1, np.nan, 7], {"_FillValue": np.nan}),
-    "unsigned": ("i1", [1, -1, -2], {"_Unsigned": "true", "_FillValue": np.int8(-1)}),
-    "signed": ("u2", [1, 65535, 32768], {"_Unsigned": "false"}),
-    "valid_range": ("i2", [1, 20, 3], {"valid_range": np.array([0, 10], "i2")}),
-    "days": ("i4", [0, 1, 31], {"units": "days since 2001-01-01"}),
-    "hours_with_zone": ("f8", [0, 1.5, 31], {"units": "hours since 2001-01-01 00:00:00 +01:00"}),
-    "slashed_date": ("i4", [0, 1, 31], {"units": "days since 1970/01/01"}),
-    "named_month": ("i4", [0, 1, 31], {"units": "days since 01-JAN-1970"}),
-    "packed_date": ("i4", [0, 1, 31], {"units": "days since 19900101"}),
-    "year_and_month": ("i4", [0, 1, 31], {"units": "days since 1990-02"}),
-    "missing_date": ("i4", [0, -1, 31], {"units": "days since 2001-01-01", "_FillValue": np.int32(-1)}),
-    "packed_time": ("i2", [0, 1, 4], {"units": "days since 2001-01-01", "scale_factor": 0.25}),
-    "proleptic": ("i4", [0, 1, 31], {"units": "days since 1500-02-27", "calendar": "proleptic_gregorian"}),
-    "julian": ("i4", [0, 1, 31], {"units": "days since 2001-01-01", "calendar": "julian"}),
-    "noleap": ("i4", [0, 1, 31], {"units": "days since 2000-02-28", "calendar": "noleap"}),
-    "of_360_days": ("i4", [0, 1, 31], {"units": "days since 2000-02-29", "calendar": "360_day"}),
-    "duration": ("i4", [0, 1, 31], {"units": "hours"}),
-    "seconds_are_no_duration": ("i4", [0, 1, 31], {"units": "s"}),
-    "boolean": ("i1", [0, 1, 1], {"dtype": "bool"}),
-    "flags": ("i1", [0, 1, 2], {"flag_values": np.array([0, 1, 2], "i1"), "flag_meanings": "a b c"}),
-}
-#: Values that xarray refuses, and all doors leave as they are stored, with a warning.
-REFUSED: dict[str, tuple[str, list[Any], dict[str, Any]]] = {
-    "months": ("i4", [0, 1, 31], {"units": "months since 2001-01-01"}),
-    "unknown_calendar": ("i4", [0, 1, 31], {"units": "days since 2001-01-01", "calendar": "martian"}),
-    "unknown_date": ("i4", [0, 1, 31], {"units": "days since 2001-13-01"}),
-}
-
-
-def cell(value: Any) -> Any:
-    """A value in one form: missing ones None, dates as text to the second, numbers of Python."""
-    if value is None or value is np.ma.masked or (not isinstance(value, (str, bytes)) and value != value):
-        return None
-    if isinstance(value, (np.datetime64, datetime.datetime, datetime.date)) or hasattr(value, "calendar"):
-        text = str(value.isoformat() if hasattr(value, "isoformat") else value)[:19].replace("T", " ")
-        return text if len(text) > 10 else f"{text} 00:00:00"
-    if isinstance(value, (np.timedelta64, datetime.timedelta)):
-        return value / np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else value.total_seconds()
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, str):
-        return f"{value.replace('T', ' ').removesuffix('Z')} 00:00:00"[:19] if value[:4].isdigit() and value[4:5] == "-" else value
-    return round(float(value), 4)
-
-
-def cells(values: Any) -> Cells:
-    return [cell(one) for one in np.asarray(values).ravel()]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     place = tmp_path_factory.mktemp("meaning") / "meaning.nc"
-    with netCDF4.Dataset(place, "w") as f:
-        f.createDimension("x", 3)
-        for name, (dtype, values, attributes) in {**KINDS, **REFUSED}.items():
-            others = dict(attributes)
-            v = f.createVariable(name, dtype, ("x",), fill_value=others.pop("_FillValue", False))
-            v.set_auto_maskandscale(False)
-            v.setncatts(others)
-            v[:] = np.array(values, dtype)
+    meanings.write(place)
     return place
 
 
 def by_xarray(engine: Any, **options: Any) -> Callable[[pathlib.Path, str], Cells]:
     def read(path: pathlib.Path, name: str) -> Cells:
-        others = [other for other in (*KINDS, *REFUSED) if other != name]
+        others = [other for other in ALL if other != name]
         with xr.open_dataset(path, engine=engine, decode_timedelta=True, drop_variables=others, **options) as data:
             return cells(data[name].values)
 
@@ -163,11 +105,32 @@ ARRAYS: dict[str, Callable[[pathlib.Path, str], Cells]] = {
     "merged": by_copy,
 }
 TABLES: dict[str, Callable[[pathlib.Path, str], Cells]] = {"table": by_table, "SQL": by_sql}
-#: What tables show otherwise than xarray, and why.
-BY_DESIGN = {
-    "valid_range": "null is what SQL has for values that are out of range; numpy's integers have none",
-    "duration": "SQL computes with numbers; units are in the metadata",
-    "julian": "timestamps are instants, which every engine has; CalendarWarning says so",
+
+
+def by_export(ending: str, read: Callable[[pathlib.Path], Any]) -> Callable[[pathlib.Path, str], Cells]:
+    def door(path: pathlib.Path, name: str) -> Cells:
+        out = path.with_name(f"{name}{ending}")
+        with hs.open(path) as f:
+            f.table(f"/{name}").write(out)
+        try:
+            return [cell(one) for one in read(out)[name].to_pylist()]
+        finally:
+            out.unlink()
+
+    return door
+
+
+EXPORTS = {
+    "Parquet": by_export(".parquet", pyarrow.parquet.read_table),
+    "Arrow": by_export(".arrow", lambda path: pyarrow.ipc.open_file(path).read_all()),
+    "CSV": by_export(".csv", pyarrow.csv.read_csv),
+}
+#: As h5py: they know no conventions.
+RAW: dict[str, Callable[[Any, pathlib.Path, str], Any]] = {
+    "a key": lambda h5, path, name: h5.File(path)[name][...],
+    "one by one": lambda h5, path, name: [h5.File(path)[name][index] for index in range(3)],
+    "numpy": lambda h5, path, name: np.asarray(h5.File(path)[name]),
+    "astype": lambda h5, path, name: h5.File(path)[name].astype("f8")[:],
 }
 
 
@@ -176,9 +139,10 @@ def judged(path: pathlib.Path, name: str) -> Cells:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CASES)
 def test_arrays_mean_what_xarray_decodes(path: pathlib.Path, kind: str) -> None:
     right = judged(path, kind)
+    assert right == CASES[kind].meant
     for name, door in ARRAYS.items():
         assert door(path, kind) == right, (name, kind)
     if None not in right and not isinstance(right[0], (str, bool)):
@@ -186,28 +150,63 @@ def test_arrays_mean_what_xarray_decodes(path: pathlib.Path, kind: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ONLY_OURS)
+def test_dates_that_only_xarray_refuses_are_decoded_in_each_door(path: pathlib.Path, kind: str) -> None:
+    with pytest.raises(ValueError, match="unable to decode time units"):
+        judged(path, kind)
+    for name, door in {**ARRAYS, **TABLES}.items():
+        if name != "merged":  # a file that xarray reads
+            assert door(path, kind) == ONLY_OURS[kind].meant, (name, kind)
+    with xr.open_dataset(path, engine=ENGINE, drop_variables=[*REFUSED]) as data:
+        assert "units" not in data[kind].attrs and data[kind].encoding["calendar"] in ("standard", "noleap", "360_day")
+        again = pickle.loads(pickle.dumps(data[kind]))
+        assert cells(again.values) == ONLY_OURS[kind].meant == cells(data[kind][[2, 0, 1]].values[[1, 2, 0]])
+        data[[kind]].to_netcdf(path.with_name("again.nc"), engine="netcdf4")
+    with xr.open_dataset(path.with_name("again.nc"), engine="netcdf4") as written:
+        assert cells(written[kind].values) == ONLY_OURS[kind].meant
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_many_files_have_dates_that_only_xarray_refuses(path: pathlib.Path) -> None:
+    with hs.open_mfdataset([path, path], new_dim="run", drop_variables=[*REFUSED]) as whole:
+        for kind, case in ONLY_OURS.items():
+            assert cells(whole[kind].values) == 2 * case.meant, kind
+        assert "units" in xr.open_dataset(path, engine=ENGINE, decode_times=False)["weeks"].attrs
+    with hs.open_mfdataset([path, path], new_dim="run", drop_variables=[*REFUSED], decode_times=False) as whole:
+        assert whole["weeks"].values.tolist() == [[0, 1, 2], [0, 1, 2]] and whole["weeks"].attrs["units"] == "weeks since 2001-01-01"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [*CASES, *ONLY_OURS])
 def test_tables_mean_what_xarray_decodes(path: pathlib.Path, kind: str) -> None:
-    right = judged(path, kind)
-    found = {name: door(path, kind) for name, door in TABLES.items()}
-    assert len({str(cells) for cells in found.values()}) == 1, found
-    assert (found["table"] != right) == (kind in BY_DESIGN), (kind, found["table"], right)
-    assert by_condition(path, kind) == [one for one in found["table"] if one is not None]
+    right = in_tables(kind)
+    for name, door in {**TABLES, **EXPORTS}.items():
+        assert door(path, kind) == right, (name, kind)
+    assert (right != ALL[kind].meant) == (kind in IN_TABLES)
+    assert by_condition(path, kind) == [one for one in right if one is not None]
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_names_of_h5py_are_raw(path: pathlib.Path, kind: str) -> None:
+    for name, door in RAW.items():
+        found, right = np.asarray(door(hyperslab.h5py, path, kind)), np.asarray(door(h5py, path, kind))
+        assert found.dtype == right.dtype, name
+        np.testing.assert_array_equal(found, np.array(ALL[kind].stored, right.dtype), err_msg=name)
 
 
 def test_the_command_shows_what_tables_have(path: pathlib.Path, command_server: CommandServer) -> None:
-    for kind in (*KINDS, *REFUSED):
+    for kind in ALL:
         shown = subprocess.run([command_server.folder / "hyperslab", "head", path, f"/{kind}", "--json"], capture_output=True, text=True, check=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert [cell(json.loads(line)[kind]) for line in shown.stdout.splitlines()] == by_table(path, kind), kind
-        is_said = kind in REFUSED or kind in ("noleap", "julian", "of_360_days")
+        is_said = kind in REFUSED or (ALL[kind].attributes.get("calendar") or "standard") not in ("standard", "proleptic_gregorian")
         assert ("warning" in shown.stderr and f"{kind!r}" in shown.stderr) == is_said, (kind, shown.stderr)
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_xarray_refuses_stays_as_it_is_in_each_door(path: pathlib.Path, kind: str) -> None:
-    stored = [float(one) for one in REFUSED[kind][1]]
+    stored = REFUSED[kind].meant
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(ValueError, match="unable to decode time units"):

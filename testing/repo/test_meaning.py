@@ -24,6 +24,7 @@ OTHERS = {
     "bindings/python/python/hyperslab/tables/times.py": "field metadata of a column, parsed by the core",
     "bindings/python/python/hyperslab/engines/polars_predicate.py": "field metadata of a column",
     "bindings/python/python/hyperslab/xarray/store.py": "the dtype of an attribute, for xarray",
+    "bindings/python/python/hyperslab/xarray/unpacked.py": "what of a date's attributes is left for xarray",
     "bindings/python/python/hyperslab/xarray/attributes.py": "the dtype of an attribute, for xarray",
     "bindings/python/python/hyperslab/xarray/mfdataset.py": "xarray's encoding",
     "bindings/python/python/hyperslab/references/parser.py": "Zarr's fill value as an attribute",

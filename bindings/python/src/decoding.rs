@@ -1,9 +1,10 @@
 //! Decoding: what the stored numbers of a variable mean, for numpy.
 
-use hyperslab::columns::decoding::{self, Kind, Number};
+use arrow_schema::DataType;
+use hyperslab::columns::decoding::{self, Decoded, Kind, Number, Unencodable};
 use hyperslab::columns::{Conventions, Decoding as Core};
 use hyperslab::{Attribute, ByteOrder, Dataspace, Elements};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -34,13 +35,24 @@ impl Decoding {
         of_attributes(py, &datatype.core(), &attributes)
     }
 
-    /// What decoded values are: `number`, `time`, `duration` or `boolean`.
+    /// The decoding of dates or durations that are stored as numbers of a dtype (`i4`, `i8`, `f4`, `f8`) with these attributes; `None` for
+    /// units of other things. `fill` means a missing one.
+    #[staticmethod]
+    fn of_times(dtype: &str, units: &str, calendar: Option<&str>, fill: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Self>> {
+        let stored = data_type(dtype)?;
+        let number = |fill: &Bound<'_, PyAny>| fill.extract().map(Number::Integer).or_else(|_| fill.extract().map(Number::Float));
+        let found = Core::of_times(&stored, units, calendar, fill.map(number).transpose()?).map_err(PyValueError::new_err)?;
+        Ok(found.map(Self))
+    }
+
+    /// What decoded values are: `number`, `time`, `duration`, `boolean` or `flag`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0.kind() {
             Kind::Time(_) => "time",
             Kind::Duration(_) => "duration",
             Kind::Boolean => "boolean",
+            Kind::Flag => "flag",
             _ => "number",
         }
     }
@@ -119,6 +131,74 @@ impl Decoding {
         let width = self.0.stored_size();
         PyBytes::new_with(py, stored.len() / width * 8, |out| self.0.microseconds(NATIVE, stored, out).map_err(|error| raise(py, &error)))
     }
+
+    /// Encodes numbers of a dtype as stored ones in the byte order of this machine.
+    fn encode<'py>(&self, py: Python<'py>, dtype: &str, values: &[u8]) -> PyResult<Encoded<'py>> {
+        if dtype == "?" {
+            return self.encoded(py, values.len(), Decoded::Booleans(values));
+        }
+        let of = data_type(dtype)?;
+        self.encoded(py, values.len() / of.primitive_width().unwrap_or(1), Decoded::Numbers(&of, values))
+    }
+
+    /// Encodes numpy's dates, as 64-bit counts of `step` nanoseconds since 1970, or durations.
+    fn encode_times<'py>(&self, py: Python<'py>, step: i64, counts: &[u8]) -> PyResult<Encoded<'py>> {
+        self.encoded(py, counts.len() / 8, Decoded::Times { step: step.into(), counts })
+    }
+
+    /// Encodes dates of any calendar, as `microseconds` gives them.
+    fn encode_microseconds<'py>(&self, py: Python<'py>, counts: &[u8]) -> PyResult<Encoded<'py>> {
+        self.encoded(py, counts.len() / 8, Decoded::Microseconds(counts))
+    }
+
+    /// Counts of the same dates in other units, as stored or, if they were read `as_doubles`, as doubles.
+    fn recounted<'py>(&self, py: Python<'py>, stored: &[u8], to: &TimeUnits, as_doubles: bool) -> PyResult<Encoded<'py>> {
+        let decoding = if as_doubles { self.0.of_doubles() } else { self.0.clone() };
+        encoded_in(py, stored.len(), |out| decoding.recount_into(NATIVE, stored, &to.0, out))
+    }
+}
+
+impl Decoding {
+    fn encoded<'py>(&self, py: Python<'py>, count: usize, values: Decoded<'_>) -> PyResult<Encoded<'py>> {
+        encoded_in(py, count * self.0.stored_size(), |out| self.0.encode_into(values, NATIVE, out))
+    }
+}
+
+/// The stored numbers, whether some are missing, and of the first value that cannot be stored the index, the reason, and the reason in words.
+type Encoded<'py> = (Bound<'py, PyBytes>, bool, Option<(usize, &'static str, &'static str)>);
+
+fn encoded_in<'py>(py: Python<'py>, length: usize, encode: impl FnOnce(&mut [u8]) -> hyperslab::Result<decoding::Encoded>) -> PyResult<Encoded<'py>> {
+    let mut found = decoding::Encoded { has_missing: false, problem: None };
+    let out = PyBytes::new_with(py, length, |out| {
+        found = encode(out).map_err(|error| raise(py, &error))?;
+        Ok(())
+    })?;
+    let name = |reason| match reason {
+        Unencodable::NotWhole => "not whole",
+        Unencodable::OutOfRange => "out of range",
+        Unencodable::MeansMissing => "means missing",
+        Unencodable::HasNoMark => "has no mark",
+        _ => "other calendar",
+    };
+    Ok((out, found.has_missing, found.problem.map(|(index, reason)| (index, name(reason), reason.message()))))
+}
+
+/// The type of numbers of a dtype.
+fn data_type(dtype: &str) -> PyResult<DataType> {
+    Ok(match dtype {
+        "i1" => DataType::Int8,
+        "i2" => DataType::Int16,
+        "i4" => DataType::Int32,
+        "i8" => DataType::Int64,
+        "u1" => DataType::UInt8,
+        "u2" => DataType::UInt16,
+        "u4" => DataType::UInt32,
+        "u8" => DataType::UInt64,
+        "f2" => DataType::Float16,
+        "f4" => DataType::Float32,
+        "f8" => DataType::Float64,
+        other => return Err(PyTypeError::new_err(format!("values of dtype {other}, which are no numbers"))),
+    })
 }
 
 const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
@@ -192,9 +272,21 @@ impl TimeUnits {
         self.0.epoch()
     }
 
-    /// Counts of the same times in other units, each `None` if it is not a whole number, or the calendars differ.
-    fn recounted(&self, counts: Vec<i128>, to: &Self) -> Vec<Option<i128>> {
-        counts.into_iter().map(|count| self.0.recounted(count, &to.0)).collect()
+    /// Microseconds from the date that is counted from to timestamps of a column, both 64-bit integers; the minimum for those that are no
+    /// dates of the calendar.
+    fn elapsed<'py>(&self, py: Python<'py>, timestamps: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let stamps = timestamps.as_chunks::<8>().0;
+        PyBytes::new_with(py, stamps.len() * 8, |out| {
+            for (bytes, out) in stamps.iter().zip(out.as_chunks_mut::<8>().0) {
+                *out = self.0.elapsed(i64::from_ne_bytes(*bytes)).unwrap_or(i64::MIN).to_ne_bytes();
+            }
+            Ok(())
+        })
+    }
+
+    /// The same for times of a calendar that columns have as text.
+    fn elapsed_of_texts(&self, texts: Vec<Option<String>>) -> Vec<i64> {
+        texts.into_iter().map(|text| text.and_then(|text| self.0.elapsed_of_text(&text)).unwrap_or(i64::MIN)).collect()
     }
 }
 

@@ -1,21 +1,24 @@
 //! Decoding: what the stored numbers of a variable mean, by the attributes that the conventions of netCDF define (CF
 //! Conventions 2.5.1, 4.4, 8.1; NetCDF Users Guide, "Attribute Conventions"; UDUNITS-2 for units of time).
 //!
-//! This is the only place that knows these attributes. Columns of Arrow and arrays of numpy are made from one [`Decoding`];
-//! they differ in what numpy lacks, null: there missing numbers are NaN, and values out of the valid range are kept, as in
-//! xarray.
+//! This is the only place that knows these attributes. Columns of Arrow and arrays of numpy are made from one [`Decoding`], and
+//! stored numbers from decoded ones. Columns and arrays differ in what numpy lacks, null: there missing numbers are NaN, and values
+//! out of the valid range are kept, as in xarray.
 
 mod arrow;
+mod encode;
 mod flags;
 mod numpy;
 mod stated;
 pub(crate) mod time;
 mod valid;
+mod whole_times;
 
 use arrow_schema::DataType;
 use hyperslab_array::{Attribute, ByteOrder, Datatype, FloatFormat, Result};
 use stated::Factor;
 
+pub use encode::{Decoded, Encoded, Unencodable};
 pub use flags::Flag;
 pub use numpy::NumpyType;
 pub use stated::Number;
@@ -45,6 +48,8 @@ pub enum Kind {
     Duration(i128),
     /// Truth values (`dtype = "bool"`, which netCDF lacks a type for).
     Boolean,
+    /// Numbers whose values, or bits, have names.
+    Flag,
 }
 
 /// What an attribute states, but nothing here understands.
@@ -149,6 +154,7 @@ impl Decoding {
         } else {
             Vec::new()
         };
+        let kind = if flags.is_empty() { kind } else { Kind::Flag };
         Ok(Some(Self {
             stored: stored.clone(),
             meant,

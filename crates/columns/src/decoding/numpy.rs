@@ -57,7 +57,7 @@ impl NumpyType {
 }
 
 /// numpy's NaT.
-const NAT: i64 = i64::MIN;
+pub(super) const NAT: i64 = i64::MIN;
 
 impl Decoding {
     /// Bytes of a stored number.
@@ -116,12 +116,13 @@ impl Decoding {
             NumpyType::Float(DataType::Float16) => unpack::<f16, f16>(self, order, stored, out),
             NumpyType::Float(DataType::Float32) => singles(self, order, stored, out),
             NumpyType::Float(_) => doubles(self, order, stored, out),
-            NumpyType::Datetime | NumpyType::Timedelta => return self.times(order, stored, out),
+            NumpyType::Datetime | NumpyType::Timedelta => return Ok(self.whole_times(order, stored, out) || self.wide_times(order, stored, out)?),
         }
         Ok(true)
     }
 
-    fn times(&self, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> Result<bool> {
+    /// Times of any numbers.
+    pub(super) fn wide_times(&self, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> Result<bool> {
         let mut put = out.as_chunks_mut::<8>().0.iter_mut();
         let mut outside = None;
         self.counts(order, stored, |count| {
@@ -164,7 +165,7 @@ impl Decoding {
     }
 
     /// Stored counts of times, unpacked; `None` for missing ones.
-    fn counts(&self, order: ByteOrder, stored: &[u8], mut each: impl FnMut(Option<Count>)) {
+    pub(super) fn counts(&self, order: ByteOrder, stored: &[u8], mut each: impl FnMut(Option<Count>)) {
         if self.is_packed() {
             let mut unpacked = vec![0; stored.len() / self.stored_size() * 8];
             doubles(self, order, stored, &mut unpacked);
@@ -218,7 +219,7 @@ fn is_swapped(order: ByteOrder) -> bool {
 }
 
 /// A stored number.
-trait Stored: Sized + Copy + PartialEq {
+pub(super) trait Stored: Sized + Copy + PartialEq {
     /// The number in its bytes.
     fn get(bytes: &[u8], order: ByteOrder) -> Self;
     /// Those of the numbers that a stored one can be.

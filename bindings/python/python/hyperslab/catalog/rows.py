@@ -190,7 +190,7 @@ def _range(file: _native.File, number: int) -> Coordinates | None:
         return None
     least, most = float(known.min()), float(known.max())
     is_exact = len(known) == len(values) and (dataset.dtype.kind == "f" or max(-least, most) < MAX_EXACT)
-    is_decoded = decoding is not None and (decoding.is_packed or decoding.kind != "number")
+    is_decoded = decoding is not None and (decoding.is_packed or decoding.kind not in ("number", "flag"))
     return Coordinates(len(values), least, most, is_exact and not is_decoded, begin, end)
 
 

@@ -315,7 +315,7 @@ class Joined:
         if not self.how.converts_units or not isinstance(mine, Dataset) or not isinstance(theirs, Dataset):
             return False
         one, other = (text_of(dataset, "units") for dataset in (mine, theirs))
-        if one == other or any((decoding := decoding_of(dataset)) is None or decoding.kind != "number" for dataset in (mine, theirs)):
+        if one == other or any((decoding := decoding_of(dataset)) is None or decoding.kind not in ("number", "flag") for dataset in (mine, theirs)):
             return False
         return units.are_convertible(one, other)
 

@@ -36,38 +36,14 @@ def recounted(dataset: Dataset, like: Dataset, is_exact: bool = True) -> AnyArra
     assert decoding is not None and decoding.time is not None and target is not None  # both are recountable
     if decoding.time == target:
         return values
-    is_missing = np.isin(values, decoding.missing)
-    if values.dtype.kind == "f" or not is_exact:
-        is_missing |= ~np.isfinite(values) if values.dtype.kind == "f" else False
-        found = _as_floats(np.where(is_missing, 0, values), decoding.time, target)
-        _check_marks(found[~is_missing], decoding, dataset)
-        return np.asarray(np.where(is_missing, values, found), values.dtype if is_exact else "f8")
+    stored = np.ascontiguousarray(values, values.dtype.newbyteorder("=") if is_exact else "=f8")
+    counts, _, problem = decoding.recounted(stored.tobytes(), target, not is_exact)
+    if problem is None:
+        return np.frombuffer(counts, stored.dtype).reshape(stored.shape)
     units, wanted = text_of(dataset, "units"), text_of(like, "units")
-    counts = decoding.time.recounted(values[~is_missing].tolist(), target)
-    if any(count is None for count in counts):
-        raise ConflictError(f"times in {units!r} are not whole numbers in {wanted!r}, which the first file has", dataset.file.filename, dataset.name)
-    bounds = np.iinfo(values.dtype)
-    if any(count is None or not bounds.min <= count <= bounds.max for count in counts):
-        raise ConflictError(f"times in {units!r} do not fit into {values.dtype} in {wanted!r}, which the first file has", dataset.file.filename, dataset.name)
-    found = values.astype(values.dtype.newbyteorder("="), copy=True)
-    found[~is_missing] = counts
-    _check_marks(found[~is_missing], decoding, dataset)
-    return found
-
-
-def _check_marks(counts: AnyArray, decoding: _native.Decoding, dataset: Dataset) -> None:
-    """Fails if a time would become a count that means a missing one."""
-    if np.isin(counts, decoding.missing).any():
-        message = "one of its times has the count of a missing value in the units of the first file"
-        raise ConflictError(message, dataset.file.filename, dataset.name)
-
-
-def _as_floats(values: AnyArray, units: _native.TimeUnits, target: _native.TimeUnits) -> AnyArray:
-    """Counts in other units, by whole nanoseconds: sums of large floats would lose digits."""
-    shift = units.reference - target.reference
-    whole = np.floor(values) if values.dtype.kind == "f" else values
-    fits = (max(abs(int(whole.min())), abs(int(whole.max()))) + 1) * units.step + abs(shift) < 2**62 if whole.size else True
-    parts = whole.astype("i8") if fits else np.array([int(one) for one in whole.ravel().tolist()], object).reshape(whole.shape)
-    nanoseconds = parts * units.step + np.rint((values - whole).astype("f8") * units.step).astype("i8") + shift
-    counts = nanoseconds // target.step
-    return np.asarray(counts.astype("f8") + (nanoseconds - counts * target.step).astype("f8") / target.step)
+    message = {
+        "not whole": f"times in {units!r} are not whole numbers in {wanted!r}, which the first file has",
+        "out of range": f"times in {units!r} do not fit into {values.dtype} in {wanted!r}, which the first file has",
+        "means missing": "one of its times has the count of a missing value in the units of the first file",
+    }[problem[1]]
+    raise ConflictError(message, dataset.file.filename, dataset.name)

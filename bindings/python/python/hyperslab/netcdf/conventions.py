@@ -9,7 +9,7 @@ import numpy as np
 from .. import _native
 from ..base.errors import InvalidInputError
 from ..base.type_aliases import AnyArray
-from . import times as netcdf_times
+from ..values import dates
 from .variables import Contents, Variable
 
 
@@ -58,7 +58,7 @@ def bounds_of(made: Variable, name: str, bounds: object) -> tuple[str, AnyArray]
     """The path and the values of the bounds of a variable (CF 7.1). They have no attributes of their own: units and calendar come from the
     variable."""
     values, what = bounds, f"bounds of variable {name!r}"
-    if made.encoding is not None and netcdf_times.is_time(values):
+    if made.encoding is not None and dates.is_time(values):
         values, has_missing = made.encoding.counts(values, what)
         if has_missing:
             raise InvalidInputError(f"{what}: a missing date")

@@ -15,7 +15,7 @@ from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyDtype, DtypeLike, Elements, Key, ShapeLike
 from ..objects.attributes import Attributes, attribute_name
 from ..objects.netcdf_dimension import NetcdfDimension
-from ..values import dtype_encoding
+from ..values import dates, dtype_encoding
 from ..values.netcdf_types import NetcdfType, checked_name, fixed_text, stored_type
 from . import growth as netcdf_growth
 from . import times as netcdf_times
@@ -236,7 +236,7 @@ class Variable(Notes):
 
     def prepared(self, values: object) -> object:
         """Values as they are stored: dates and durations are counts."""
-        if not netcdf_times.is_time(values):
+        if not dates.is_time(values):
             return values
         what = f"variable {self.path!r}"
         if self.encoding is None:

@@ -15,7 +15,7 @@ from ..objects.filters import Filter, filters_of
 from ..objects.group import Group
 from ..objects.netcdf_dimension import NetcdfDimension
 from ..objects.type_definitions import Make
-from ..values import dtype_encoding
+from ..values import dates, dtype_encoding
 from ..values.dtype_encoding import extents, fill_of
 from ..values.netcdf_types import DEFAULT_FILLS, NetcdfType, checked_name, checked_path, stored_type
 from . import conventions
@@ -128,7 +128,7 @@ class NetcdfView:
         times: netcdf_times.TimeEncoding | None = None
         later, has_missing = None, False
         is_time = (
-            netcdf_times.is_time(data)
+            dates.is_time(data)
             if data is not None
             else not (dtype is None or isinstance(dtype, NetcdfType)) and dtype is not str and np.dtype(dtype).kind in "mM"
         )

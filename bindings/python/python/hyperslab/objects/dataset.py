@@ -250,6 +250,7 @@ class Dataset(DatasetReductions, DatasetChanges):
 
         Packed numbers are unpacked (`scale_factor`, `add_offset`, `_Unsigned`), missing ones are NaN or `NaT` (`_FillValue`, `missing_value`), and
         times are `datetime64[ns]`, or dates of cftime if their calendar or range needs it. Valid ranges are not applied, and flags stay numbers.
+        `d.decoded[3:5] = values` stores what means these values, in a file that can be written.
 
         Raises:
             InvalidInputError: An attribute is not what it must be; the message names it.

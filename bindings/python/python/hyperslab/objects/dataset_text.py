@@ -69,10 +69,10 @@ def meaning(dataset: Dataset) -> str:
     if decoding.time is not None:
         calendar = decoding.time.calendar
         return " → time" if calendar in ("standard", "proleptic_gregorian") else f" → time of the calendar {calendar}"
+    if decoding.kind == "flag":
+        return " of flags"
     if decoding.kind != "number":
         return f" → {decoding.kind}"
-    if decoding.flags:
-        return " of flags"
     return f" packed → {unit or decoding.dtype}" if decoding.is_packed else ""
 
 

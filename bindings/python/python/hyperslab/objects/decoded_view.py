@@ -7,12 +7,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..base.errors import UnsupportedError
 from ..base.type_aliases import AnyArray, Elements, Key
 from ..base.visible import visible
 from ..values import indexing_keys
 from . import dask_collections
 from .decoding import Decoder
 from .node import Node
+from .value_text import value_text
 from .value_views import View, Viewed
 
 #: Values that `repr` shows.
@@ -83,6 +85,11 @@ class DecodedView(View):
             return values
         return self._decoder.decoded(self._dataset[key])
 
+    def __setitem__(self, key: Key, values: object) -> None:
+        if self._is_text:
+            raise UnsupportedError("texts of characters are written as characters: `d[...] = `", self.file.filename, self.name)
+        self.dataset[key] = self._decoder.encoded(values)
+
     def _empty(self, key: Key) -> AnyArray | None:
         """Memory for what a key selects; `None` of one value, and if there is not so much: then the dataset words the error."""
         shape = _shape_of(key, self.shape)
@@ -119,10 +126,10 @@ class DecodedView(View):
         if not self.size:
             return "no values"
         if not self.shape:
-            return _shown(self[()])
+            return value_text(self[()])
         first = np.ravel(self[(0,) * (len(self.shape) - 1) + (slice(_SHOWN),)])
-        shown = " ".join(map(_shown, first[: min(_SHOWN, self.size)]))
-        return shown if self.size <= len(first) else f"{shown} … {_shown(self[(-1,) * len(self.shape)])}"
+        shown = " ".join(map(value_text, first[: min(_SHOWN, self.size)]))
+        return shown if self.size <= len(first) else f"{shown} … {value_text(self[(-1,) * len(self.shape)])}"
 
     def to_dask(self, chunks: object = "auto") -> Any:
         """Makes an array of Dask with decoded values, which it reads block by block.
@@ -154,9 +161,3 @@ def _text(raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, np.datetime64) and not np.isnat(value):
-        return str(np.datetime_as_string(value, "s"))
-    return f"{value:g}" if isinstance(value, (float, np.floating)) else str(value)

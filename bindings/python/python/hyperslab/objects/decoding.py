@@ -8,9 +8,10 @@ from typing import cast
 import numpy as np
 
 from .. import _native
-from ..base.errors import DecodingWarning, InvalidInputError
+from ..base.errors import DecodingWarning, InvalidInputError, UnsupportedError
 from ..base.extras import require
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
+from ..values import dates
 from ..values.timevals import has_timevals, in_seconds
 from .inherited import OF_TIMES, coordinate_of
 from .node import Node
@@ -92,28 +93,82 @@ class Decoder:
         found = self._decoded(stored.tobytes()).reshape(np.shape(values))
         return found if isinstance(values, np.ndarray) else found[()]
 
+    def encoded(self, values: object) -> AnyArray:
+        """Decoded values as stored ones: numbers to the nearest, times exactly, missing and masked ones as the number that means them.
+
+        Raises:
+            InvalidInputError: A value cannot be stored.
+            UnsupportedError: Times as PyTables has them.
+        """
+        if self._timevals is not None:
+            raise UnsupportedError("times of PyTables are written as stored numbers", self._file, self._name)
+        is_number = self.decoding is not None and self.decoding.kind not in ("time", "duration")
+        if is_number and isinstance(values, np.ma.MaskedArray) and values.mask.any():
+            whole, is_missing = np.empty(values.shape, self._stored), np.ma.getmaskarray(values)
+            whole[~is_missing], whole[is_missing] = self.encoded(values.data[~is_missing]), self.encoded([None])
+            return whole
+        if self.decoding is None or (self.decoding.is_plain and np.asarray(values).dtype.kind in "biuf"):
+            return np.asarray(values)
+        if self.decoding.kind in ("time", "duration"):
+            if not dates.is_time(values):
+                raise InvalidInputError(f"numbers for {self.decoding.kind}s: give dates or durations", self._file, self._name)
+            time = self.decoding.time
+            calendar, epoch = (None, None) if time is None else (time.calendar, time.epoch)
+            given, encoded = dates.encoded(self.decoding, values, calendar, epoch, str(self._name))
+        else:
+            given = _numbers(values)
+            encoded = self.decoding.encode("?" if given.dtype.kind == "b" else given.dtype.str[1:], given.tobytes())
+        stored, _, problem = encoded
+        if problem is not None:
+            raise InvalidInputError(f"the value {given.reshape(-1)[problem[0]]} {problem[2]}", self._file, self._name)
+        return np.asarray(np.frombuffer(stored, self._stored).reshape(given.shape))
+
     def _decoded(self, stored: bytes) -> AnyArray:
         assert self.decoding is not None
         try:
             found = None if self.dtype == object else self.decoding.decode(stored)
-            if found is not None:
-                return np.frombuffer(bytearray(found), self.decoding.dtype)
-            return self._dates(np.frombuffer(self.decoding.microseconds(stored), "i8"))
+            return dates_of(self.decoding, stored) if found is None else np.frombuffer(bytearray(found), self.decoding.dtype)
         except InvalidInputError as error:
             raise InvalidInputError(error.message, self._file, self._name) from None
 
-    def _dates(self, microseconds: AnyArray) -> AnyArray:
-        """Dates of cftime; `None` for missing ones."""
-        assert self.decoding is not None and self.decoding.time is not None
-        require("decoded", "times", "cftime")
-        import cftime
 
-        time, is_missing = self.decoding.time, microseconds == _NAT
-        dates = np.full(microseconds.shape, None, dtype=object)
-        if not is_missing.all():
-            try:
-                made = cftime.num2date(microseconds[~is_missing], f"microseconds since {time.epoch}", time.calendar, only_use_cftime_datetimes=True)
-            except (ValueError, OverflowError) as error:
-                raise InvalidInputError(f"dates in the calendar {time.calendar!r} that cftime lacks: {error}", self._file, self._name) from None
-            dates[~is_missing] = made
-        return dates
+def _numbers(values: object) -> AnyArray:
+    """Numbers in the byte order of this machine; NaN for None."""
+    given: AnyArray = np.asarray(values)
+    if given.dtype.kind == "O":
+        flat = given.reshape(-1).tolist()
+        given = np.array([np.nan if one is None else one for one in flat], "f8" if None in flat else None).reshape(given.shape)
+    if given.dtype.kind not in "biuf":
+        raise InvalidInputError(f"values of {given.dtype} for numbers")
+    is_known = given.dtype.itemsize <= 8
+    return np.asarray(given, given.dtype.newbyteorder("=") if is_known else "f8")
+
+
+def dates_of(decoding: _native.Decoding, stored: bytes) -> AnyArray:
+    """Makes dates of cftime of stored numbers.
+
+    Args:
+        decoding: What they mean: dates.
+        stored: The numbers.
+
+    Returns:
+        The dates; `None` for missing ones.
+
+    Raises:
+        InvalidInputError: cftime lacks one of the dates.
+        MissingExtraError: cftime is not installed.
+    """
+    assert decoding.time is not None
+    require("decoded", "times", "cftime")
+    import cftime
+
+    microseconds = np.frombuffer(decoding.microseconds(stored), "i8")
+    time, is_missing = decoding.time, microseconds == _NAT
+    dates = np.full(microseconds.shape, None, dtype=object)
+    if not is_missing.all():
+        try:
+            made = cftime.num2date(microseconds[~is_missing], f"microseconds since {time.epoch}", time.calendar, only_use_cftime_datetimes=True)
+        except (ValueError, OverflowError) as error:
+            raise InvalidInputError(f"dates in the calendar {time.calendar!r} that cftime lacks: {error}") from None
+        dates[~is_missing] = made
+    return dates

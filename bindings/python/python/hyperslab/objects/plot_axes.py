@@ -13,6 +13,7 @@ from .attributes import shown
 from .decoding import decoding_of
 from .plot_cells import Array, Dataset, as_drawn
 from .plot_dates import calendar_of, date_text
+from .value_text import value_text
 
 #: Maximum length of a cell, as a multiple of the distance between the coordinates around it.
 MAX_GAPS = 2.0
@@ -47,12 +48,7 @@ def place(dataset: Dataset, dimension: int, at: int) -> str:
         name = dataset.dims[dimension] if dataset.dims else None
         return f"{name} {at}" if name else f"slice {at} of dimension {dimension}"
     value = coordinate.values[at]
-    if coordinate.calendar is not None:
-        text = date_text(value, coordinate.calendar)
-    elif coordinate.values.dtype.kind == "M":
-        text = np.datetime_as_string(value, "s").removesuffix("T00:00:00").replace("T", " ")
-    else:
-        text = f"{value:g}"
+    text = value_text(value) if coordinate.calendar is None else date_text(value, coordinate.calendar)
     return f"{(dataset.dims[dimension] if dataset.dims else None) or coordinate.label} = {text}"
 
 

@@ -1,4 +1,4 @@
-"""Values in a few characters, as notebooks show them."""
+"""Values in a few characters, as reprs, notebooks, pictures and the viewer show them. Tables show all digits."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def jar() -> pathlib.Path:
         >>> hs.spark.jar()
     """
     named = os.environ.get("HYPERSLAB_SPARK_JAR")
-    path = pathlib.Path(named) if named else pathlib.Path(__file__).parent / "jars" / "hyperslab-spark.jar"
+    path = pathlib.Path(named) if named else pathlib.Path(__file__).parents[1] / "jars" / "hyperslab-spark.jar"
     if not path.is_file():
         raise NotFoundError(f"there is no jar for Spark at {path}: build it with `make jar`, or name one in HYPERSLAB_SPARK_JAR")
     return path

@@ -10,7 +10,6 @@ import numpy as np
 from .. import _native
 from ..base.errors import CalendarWarning, DecodingWarning, InvalidInputError
 from ..base.extras import LateModule
-from ..base.type_aliases import AnyArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,9 +18,8 @@ else:
 
 #: Metadata of a column of times in a calendar that not everybody uses, and of one that stays as it is stored.
 _CALENDAR, _UNDECODED = b"hyperslab:calendar", b"hyperslab:undecoded"
-_DAY = 86_400_000_000
-#: Days before a month of a year without a 29 February.
-_BEFORE_MONTH = np.array([0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334])
+#: Elapsed time of what is no date.
+_NO_DATE = np.iinfo("i8").min
 
 
 def report_times(schema: pa.Schema, place: str, stacklevel: int) -> None:
@@ -71,28 +69,12 @@ def elapsed(rows: pa.Table | pa.RecordBatch, column: str) -> pa.Array:
     is_text = pa.types.is_string(field.type)
     if units is None or not (is_text or pa.types.is_timestamp(field.type)):
         raise InvalidInputError(f"column {column!r} of {field.type} has no times with units of its file, such as 'days since 2000-01-01'")
-    is_missing = np.asarray(values.is_null())
     if is_text:
-        counts = np.array([0 if text is None else _of_text(text, units.calendar) for text in values.to_pylist()], "i8")
+        found = np.array(units.elapsed_of_texts(values.to_pylist()), "i8")
     else:
-        counts = np.asarray(values.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0))
-        counts = _noleap(counts) if units.calendar == "noleap" else counts
-    # To the nearest microsecond, the later of two, as times are rounded.
-    start = (units.reference + 500) // 1000
-    return pa.array(counts - start, pa.int64(), mask=is_missing).cast(pa.duration("us"))
-
-
-def _noleap(microseconds: AnyArray) -> AnyArray:
-    """Microseconds since 1970 of dates without leap days."""
-    days, clock = np.divmod(microseconds, _DAY)
-    dates = days.astype("M8[D]")
-    years, months = dates.astype("M8[Y]"), dates.astype("M8[M]")
-    count = years.astype("i8") * 365 + _BEFORE_MONTH[(months - years.astype("M8[M]")).astype("i8")] + (dates - months.astype("M8[D]")).astype("i8")
-    return np.asarray(count * _DAY + clock)
-
-
-def _of_text(text: str, calendar: str) -> int:
-    """Microseconds since 1970 of a date in ISO 8601."""
-    units = _native.TimeUnits.parse(f"microseconds since {text}", calendar)
-    assert units is not None  # the core wrote the text
-    return (units.reference + 500) // 1000
+        stamps = values.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)
+        found = np.frombuffer(units.elapsed(np.asarray(stamps).tobytes()), "i8")
+    is_missing = np.asarray(values.is_null())
+    for index in np.flatnonzero((found == _NO_DATE) & ~is_missing)[:1]:
+        raise InvalidInputError(f"column {column!r}: {values[index]} is no date of the calendar {units.calendar!r}")
+    return pa.array(found, pa.int64(), mask=is_missing).cast(pa.duration("us"))

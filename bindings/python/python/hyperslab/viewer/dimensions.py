@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..base.errors import Error
 from ..base.type_aliases import JsonObject
 from ..objects.dataset import Dataset
 from ..objects.plot_axes import coordinate_of
+from ..objects.value_text import value_text
 from .downsampling import MAX_COORDINATE_VALUES
 from .legend import dates_of
 
@@ -35,9 +34,5 @@ def _dimension(dataset: Dataset, number: int) -> JsonObject:
     if not coordinate.known:
         return found
     dates = dates_of(dataset, number) if coordinate.values.dtype.kind != "M" else None
-    first, last = (_text(coordinate.values[at]) if dates is None else dates[at] for at in (0, -1))
+    first, last = (value_text(coordinate.values[at]) if dates is None else dates[at] for at in (0, -1))
     return {**found, "label": coordinate.label if dates is None else name, "first": first, "last": last}
-
-
-def _text(value: np.generic) -> str:
-    return str(np.datetime_as_string(value, "s")) if isinstance(value, np.datetime64) else f"{value:.6g}"

@@ -14,6 +14,7 @@ from ..base.type_aliases import AnyArray, JsonObject
 from ..objects.dataset import Dataset
 from ..objects.decoding import Decoder
 from ..objects.plot_axes import coordinate_of, label_of
+from ..objects.value_text import value_text
 from .requests import Member, Refused
 from .watching import Watch
 
@@ -250,7 +251,7 @@ def _axis(dataset: Dataset, dimension: int, member: slice, step: int) -> JsonObj
         return axis  # a coordinate that cannot be read leaves the axis numbered
     middle = np.minimum(np.arange(member.start, member.stop, step) + step // 2, member.stop - 1)
     if coordinate.known and coordinate.values.dtype.kind == "M":
-        ends = (np.datetime_as_string(coordinate.values[at], "s") for at in (member.start, member.stop - 1))
+        ends = (value_text(coordinate.values[at]) for at in (member.start, member.stop - 1))
         return {**axis, "label": f"{coordinate.label} ({' to '.join(ends)})"}
     if coordinate.known:
         return {**axis, "label": coordinate.label, "coordinate": coordinate.values[middle].astype(float)}

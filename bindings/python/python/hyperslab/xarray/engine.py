@@ -15,6 +15,7 @@ from ..sources.file_objects import CONTENT_NAME
 from ..sources.range_readers import Opened
 from ..sources.sessions import Arguments
 from .accessor import HyperslabAccessor as HyperslabAccessor
+from .decoding_options import DecodingOptions
 from .groups import normalized, subgroups
 from .opening import ContentManager, Manager, ReaderManager, open_path, path_or_content
 from .store import HyperslabStore
@@ -110,8 +111,9 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             group: Path of the group; by default the root group.
             phony_dims: How dimensions without a name are numbered: `sort` (the default) as the netCDF library does, over the whole
                 file; `access` from 0 on in the groups that are opened.
-            fused_decoding: Scale and mask numbers while they are read, in parallel, instead of in xarray afterwards. The values are
-                the same, but of a float that a double marks as missing (`missing_value`): it is NaN. Times are left to xarray.
+            fused_decoding: Decode while values are read, in parallel, instead of in xarray afterwards. The values are the same, but
+                of a float that a double marks as missing (`missing_value`): it is NaN. Floats of dates and dates of cftime are left
+                to xarray.
             threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options: As in `hyperslab.open`.
 
         Returns:
@@ -125,7 +127,8 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             >>> xr.open_dataset("profiles.nc", engine="hyperslab")
         """
         manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options))
-        store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims), fused_decoding and mask_and_scale)
+        wanted = DecodingOptions(fused_decoding, mask_and_scale, decode_times, use_cftime, decode_timedelta)
+        store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims), wanted)
         return _decoded(
             store,
             mask_and_scale=mask_and_scale,
@@ -196,12 +199,13 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             >>> xr.open_groups("profiles.nc", engine="hyperslab")
         """
         manager, source = _manager(filename_or_obj, _options(threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options))
+        wanted = DecodingOptions(fused_decoding, mask_and_scale, decode_times, use_cftime, decode_timedelta)
         names, dropped, top = _names(phony_dims), _dropped(drop_variables), normalized(group)
         opened = {}
         for path in subgroups(manager.acquire().file, top):
             relative = path[len(top.rstrip("/")) :].lstrip("/")
             opened["/" + relative if top == "/" else relative or "."] = _decoded(
-                HyperslabStore(manager, path, source, dropped, names, fused_decoding and mask_and_scale),
+                HyperslabStore(manager, path, source, dropped, names, wanted),
                 mask_and_scale=mask_and_scale,
                 decode_times=decode_times,
                 concat_characters=concat_characters,

@@ -17,16 +17,19 @@ from ..files.file import File
 from ..joining.how import How
 from ..joining.matching import Joined
 from ..objects.dataset import Dataset
+from ..objects.decoding import decoding_of
 from ..objects.group import Group
 from ..objects.inherited import OF_TIMES, text_of
 from ..objects.native_objects import native_of, object_at
 from .array import converted
 from .attributes import read_attributes
 from .concatenated import ConcatenatedArray, StackedArray
+from .decoding_options import DecodingOptions
 from .encoding import Encoding
 from .open_files import OpenFiles
 from .opening import OpenedFile
 from .store import HyperslabStore
+from .unpacked import is_odd, is_unknown, without_units
 
 
 class OneOf:
@@ -48,13 +51,14 @@ class OneOf:
 class FilesStore(AbstractDataStore):
     """The variables of one group of many files. What the first file has, all have to have."""
 
-    def __init__(self, files: OpenFiles, how: How, drop: Collection[str]) -> None:
+    def __init__(self, files: OpenFiles, how: How, drop: Collection[str], decoding: DecodingOptions) -> None:
         """Opens the group of each file and compares them.
 
         Args:
             files: The files, in order.
             how: How they are joined.
             drop: Names of variables that are left out.
+            decoding: How xarray will be asked to decode.
 
         Raises:
             ConflictError: A file differs from the first one.
@@ -70,11 +74,13 @@ class FilesStore(AbstractDataStore):
         self.taken, self._left_out = joined.taken, joined.left_out
         self._concat_dim = how.new_dim or str(joined.scale).rpartition("/")[2]
         self._first = HyperslabStore(OneOf(files, self.taken[0]), self._group, files.paths[self.taken[0]], drop)
-        self._template = self._first.get_variables()
+        self._template, self._decoding = self._first.get_variables(), decoding
 
     def get_variables(self) -> dict[str, Variable]:
         """The variables, by name: those along the concatenated dimension as one lazy array each, others from the first file."""
-        return {str(name): self._concatenated(str(name), variable) if name in self._series else variable for name, variable in self._template.items()}
+        has_odd_units = any(is_odd(variable.attrs.get("units")) for variable in self._template.values())
+        alone = self._first.get_variables(self._decoding) if has_odd_units else self._template
+        return {name: self._concatenated(name, variable) if name in self._series else alone[name] for name, variable in self._template.items()}
 
     def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group in the first file."""
@@ -128,14 +134,20 @@ class FilesStore(AbstractDataStore):
             encoding["chunksizes"] = (1, *encoding["chunksizes"])
         if is_new and "preferred_chunks" in encoding:
             encoding["preferred_chunks"] = {self._concat_dim: 1, **encoding["preferred_chunks"]}
-        if name in self._differing_times:
+        if name in self._differing_times or (self._decoding.of(name).decode_times is True and self._has_odd_units(name, variable)):
             return self._decoded_times(name, dims, variable, encoding)
         kind = StackedArray if is_new else ConcatenatedArray
         data = kind(self, name, series.lengths, axis, shape, variable.dtype, self._datatypes[name])
         return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
 
+    def _has_odd_units(self, name: str, variable: Variable) -> bool:
+        """Whether xarray does not know the units, its own or those of the coordinate whose cells it bounds."""
+        coordinates = [other.attrs for other in self._template.values() if other.attrs.get("bounds") == name]
+        inherited = {key: value for attributes in coordinates for key, value in attributes.items() if key in OF_TIMES}
+        return is_unknown(name, variable, {**inherited, **variable.attrs})
+
     def _decoded_times(self, name: str, dims: tuple[Hashable, ...], variable: Variable, encoding: Encoding) -> Variable:
-        """Times that count from another date in each file, decoded and in memory."""
+        """Times that count from another date in each file, or in units that xarray does not know, decoded and in memory."""
         parts = []
         for index in range(len(self.taken)):
             dataset = self.dataset(name, index)
@@ -143,7 +155,13 @@ class FilesStore(AbstractDataStore):
             inherited = {key: text for key in OF_TIMES if (text := text_of(dataset, key))}
             attributes = {**inherited, **read_attributes(dataset.attrs)}
             values = converted(np.asarray(dataset[...]), dataset.datatype, variable.dtype)
-            parts.append(xarray.conventions.decode_cf_variable(name, Variable(variable.dims, values, attributes)))
+            given, decoding = Variable(variable.dims, values, attributes), decoding_of(dataset)
+            if decoding is None or decoding.time is None or not is_unknown(name, given, attributes):
+                parts.append(xarray.conventions.decode_cf_variable(name, given))
+                continue
+            numbers = xarray.conventions.decode_cf_variable(name, given, decode_times=False, decode_timedelta=False)
+            dates = np.asarray(dataset.decoded[...])
+            parts.append(Variable(variable.dims, dates, without_units(numbers.attrs), {"calendar": decoding.time.calendar}))
         concat: Callable[[list[Variable], str], Variable] = Variable.concat
         whole = concat(parts, self._concat_dim)
         kept = {key: parts[0].encoding[key] for key in ("units", "calendar") if key in parts[0].encoding}

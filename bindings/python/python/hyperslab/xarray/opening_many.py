@@ -84,7 +84,8 @@ def open_mfdataset(
     files = implementation.OpenFiles(_names(paths), (threads, "netcdf4", None, None, tuple(sorted((limits or {}).items())), None, chunk_cache_bytes))
     dropped = (drop_variables,) if isinstance(drop_variables, str) else tuple(drop_variables or ())
     try:
-        store = implementation.FilesStore(files, how, dropped)
+        wanted = implementation.DecodingOptions.of_arguments(decoding)
+        store = implementation.FilesStore(files, how, dropped, wanted)
         if coordinates is not None and len(coordinates) != len(files):
             raise InvalidInputError(f"new_dim has {len(coordinates)} coordinates for {len(files)} files")
         opened = xarray.open_dataset(store, chunks=chunks, **decoding)

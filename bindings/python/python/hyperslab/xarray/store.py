@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import numpy as np
 from xarray import Variable
@@ -18,10 +18,11 @@ from ..dtypes import stored_dtype, value_dtype
 from ..objects.attributes import attributes_of
 from .array import HyperslabArray
 from .attributes import read_attributes
+from .decoding_options import DecodingOptions
 from .encoding import Encoding, storage_of
 from .groups import Member, enum_name, find_group, leave_out, members, normalized
 from .opening import Manager, OpenedFile
-from .unpacked import unpacked
+from .unpacked import Stored, unpacked
 
 
 class HyperslabStore(AbstractDataStore):
@@ -35,7 +36,7 @@ class HyperslabStore(AbstractDataStore):
         source: str = "",
         drop: Collection[str] = (),
         names: dict[str, str] | None = None,
-        unpack: bool | Mapping[str, bool] = False,
+        decoding: DecodingOptions | None = None,
     ) -> None:
         """A store of the group `group`.
 
@@ -45,9 +46,9 @@ class HyperslabStore(AbstractDataStore):
             source: Path of the file, for `encoding`.
             drop: Names of variables that are not looked at.
             names: New names of phony dimensions, in order of access; `None` keeps the names of the netCDF library.
-            unpack: Whether variables are scaled and masked while they are read, by name.
+            decoding: How xarray will be asked to decode; `None` leaves all decoding to it.
         """
-        self._unpack = unpack
+        self._decoding = decoding
         self._manager, self._source, self._drop, self._names = manager, source, frozenset(drop), names
         self._group = normalized(group)
         self._version = manager.acquire().version
@@ -62,18 +63,19 @@ class HyperslabStore(AbstractDataStore):
         opened.check_unchanged()
         return opened
 
-    def get_variables(self) -> dict[str, Variable]:
-        """The variables of the group, by name."""
+    def get_variables(self, decoding: DecodingOptions | None = None) -> dict[str, Variable]:
+        """The variables of the group, by name; `decoding` is as in the constructor."""
+        decoding = decoding or self._decoding
         file, number = find_group(self.opened().file, self._group)
-        variables = {}
+        variables = dict[str, Stored]()
         for name, member in members(file, number, self._group, self._drop):
             if member.about["kind"] in ("group", "datatype"):
                 continue
             try:
-                variables[name] = self._variable(name, member)
+                variables[name] = self._variable(member)
             except UnsupportedError as error:
                 raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
-        return variables
+        return {name: stored.variable for name, stored in variables.items()} if decoding is None else unpacked(variables, decoding)
 
     def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group."""
@@ -108,7 +110,7 @@ class HyperslabStore(AbstractDataStore):
             return name
         return self._names.setdefault(name, f"phony_dim_{len(self._names)}")
 
-    def _variable(self, name: str, member: Member) -> Variable:
+    def _variable(self, member: Member) -> Stored:
         about = member.about
         if about["kind"] == "unreadable":
             raise UnsupportedError(f"{member.path} cannot be read: {about['refusal']}")
@@ -138,9 +140,7 @@ class HyperslabStore(AbstractDataStore):
         encoding.update(source=self._source, original_shape=shape)
         data = indexing.LazilyIndexedArray(HyperslabArray(self, member.path, datatype, dtype, shape))
         variable = Variable(dimensions, data, attributes, encoding)
-        if not self._unpack:
-            return variable
-        return unpacked(name, variable, self, member.path, datatype, member.file.decoding(member.number), self._unpack)
+        return Stored(self, member.path, datatype, variable, lambda: member.file.decoding(member.number))
 
     def _types(self, member: Member, datatype: _native.Datatype) -> tuple[AnyDtype, Encoding]:
         """The dtype of the values, and the encoding that has the type in the file."""

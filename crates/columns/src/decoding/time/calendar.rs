@@ -112,14 +112,14 @@ impl Calendar {
         })
     }
 
-    /// The day with this count, in a calendar whose years are all alike. `None` for one of real days, and
-    /// beyond a million years.
+    /// The day with this count. `None` for calendars with Julian days, and beyond a million years.
     pub(super) fn date(self, days: i128) -> Option<Date> {
         let days = i64::try_from(days).ok().filter(|days| (-MAX_DAYS..=MAX_DAYS).contains(days))?;
         let (length, leap) = match self {
             Self::Days360 => (360, false),
             Self::NoLeap => (365, false),
             Self::AllLeap => (366, true),
+            Self::ProlepticGregorian => return Some(gregorian_date(days)),
             _ => return None,
         };
         let (year, mut day, mut month) = (days.div_euclid(length), days.rem_euclid(length), 1);
@@ -151,6 +151,18 @@ fn real_day(year: i64, month: i64, day: i64, julian: bool) -> i64 {
     let days = day + (153 * month + 2) / 5 + 365 * year + year.div_euclid(4);
     // 1970-01-01 is that many days after the last day of February of year 0 in each calendar.
     if julian { days - 719_471 } else { days - year.div_euclid(100) + year.div_euclid(400) - 719_469 }
+}
+
+/// The Gregorian date of a count of days from 1970-01-01.
+fn gregorian_date(days: i64) -> Date {
+    // Years begin in March, and 400 of them have 146,097 days.
+    let since_march = days + 719_468;
+    let (cycle, day) = (since_march.div_euclid(146_097), since_march.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (month, day) = (if month < 10 { month + 3 } else { month - 9 }, of_year - (153 * month + 2) / 5 + 1);
+    Date { year: 400 * cycle + year + i64::from(month <= 2), month, day }
 }
 
 #[cfg(test)]
@@ -204,7 +216,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_count_and_its_date_are_the_same_day(days in -MAX_DAYS / 2..MAX_DAYS / 2) {
-            for calendar in [Calendar::NoLeap, Calendar::AllLeap, Calendar::Days360] {
+            for calendar in [Calendar::NoLeap, Calendar::AllLeap, Calendar::Days360, Calendar::ProlepticGregorian] {
                 let date = calendar.date(days.into());
                 prop_assert_eq!(date.and_then(|date| calendar.day_number(date)), Some(days));
                 prop_assert!(calendar.date(i128::from(days) + 1) > date);

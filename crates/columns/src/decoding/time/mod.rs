@@ -6,6 +6,7 @@
 
 mod calendar;
 mod count;
+mod elapsed;
 mod numpy;
 mod reference;
 mod text;

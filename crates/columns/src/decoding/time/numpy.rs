@@ -29,9 +29,14 @@ impl TimeUnits {
             return None;
         }
         let nanoseconds = count.nanoseconds(self.unit)?.checked_add(self.reference)?;
-        let is_julian = self.calendar == Calendar::Standard && nanoseconds < i128::from(self.calendar.day_number(REFORM)?) * DAY;
-        // The smallest number is numpy's NaT.
-        i64::try_from(nanoseconds).ok().filter(|found| !is_julian && *found != i64::MIN)
+        // The smallest number is numpy's NaT. The reform is before the first nanosecond of 64 bits.
+        i64::try_from(nanoseconds).ok().filter(|found| *found != i64::MIN)
+    }
+
+    /// Nanoseconds since 1970 of the first date that is the same in the standard calendar and in numpy; `None` for other calendars.
+    pub(crate) fn reform(&self) -> Option<i128> {
+        let days = self.calendar.day_number(REFORM).filter(|_| self.calendar == Calendar::Standard)?;
+        Some(i128::from(days) * DAY)
     }
 
     /// Microseconds since [`TimeUnits::epoch`], from which cftime makes a date. `None` beyond 64 bits.

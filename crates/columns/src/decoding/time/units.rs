@@ -64,15 +64,6 @@ impl TimeUnits {
             calendar => self.reference - calendar.of_1970(),
         }
     }
-
-    /// The count of the same time in other units. `None` if the calendars differ, or the count is not a whole number.
-    pub fn recounted(&self, count: i128, to: &Self) -> Option<i128> {
-        if self.calendar != to.calendar {
-            return None;
-        }
-        let nanoseconds = count.checked_mul(self.unit)?.checked_add(self.reference - to.reference)?;
-        (nanoseconds.rem_euclid(to.unit) == 0).then(|| nanoseconds.div_euclid(to.unit))
-    }
 }
 
 /// Unit and date of `unit since date`, neither empty.
@@ -138,18 +129,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_count_goes_there_and_back(count in -1_000_000i128..1_000_000, day in 1u32..28, calendar in prop::sample::select(vec!["standard", "noleap", "360_day", "julian"])) {
-            let hours = TimeUnits::parse("hours since 1999-12-31 06:00", Some(calendar));
-            let seconds = TimeUnits::parse(&format!("seconds since 2000-01-{day}"), Some(calendar));
-            if let (Ok(Some(hours)), Ok(Some(seconds))) = (hours, seconds) {
-                let there = hours.recounted(count, &seconds);
-                prop_assert!(there.is_some());
-                prop_assert_eq!(there.and_then(|there| seconds.recounted(there, &hours)), Some(count));
-                prop_assert_eq!(seconds.recounted(3_600 * count + 1, &hours), None);
-            }
-        }
-
         #[test]
         fn no_text_panics(text in "\\PC*") {
             let _ = TimeUnits::parse(&text, Some(&text));
