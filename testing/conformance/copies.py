@@ -1,4 +1,4 @@
-"""Copies of every HDF5 file that `make conformance` has fetched: is `repack`, `convert` there and back, `recover` or `fuse` of it the same file?
+"""Copies of every HDF5 file that `make conformance` has fetched: is `repack`, `convert` there and back, `recover`, `fuse` or `merge` of it the same file?
 
 `copies.py [PACKAGE …]` takes names of packages or folders; JOBS (default: cores) files are copied at a time. same_file.py judges. A copy is `equal`; `stated`
 if its report (`changed`) names each object that differs; `refused` by name; or `different`, an error, a crash or a hang. What is not equal goes to
@@ -27,8 +27,10 @@ TIMEOUT_SECONDS = 300.0
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
 OUTCOMES = ("equal", "stated", "refused", "unopened", "different", "error", "crash", "hang")
 BAD = ("different", "error", "crash", "hang")
-#: Larger files are left out: each is copied seven times.
-MAX_BYTES = 256 << 20
+#: Larger files are left out: each is copied eight times. MAX_MIB in the environment sets another limit.
+MAX_BYTES = int(os.environ.get("MAX_MIB") or 256) << 20
+#: What a merged file promises. Its links, types with names and storage are its own.
+MERGED = ("values", "attribute value")
 
 
 def _repack(source: str, target: str, folder: str) -> Iterable[Any]:
@@ -59,7 +61,13 @@ def _fuse(source: str, target: str, folder: str) -> Iterable[Any]:
     return hs.fuse(source, target).changes
 
 
-OPERATIONS: tuple[Callable[[str, str, str], Iterable[Any]], ...] = (_repack, _folder, _file, _recover, _fuse)
+def _merge(source: str, target: str, folder: str) -> Iterable[Any]:
+    """The only file of a merge. Along `axis=0` every dataset is merged: datasets of a netCDF file without the dimension would be those of the first file."""
+    hs.merge([source], target, axis=0)
+    return ()
+
+
+OPERATIONS: tuple[Callable[[str, str, str], Iterable[Any]], ...] = (_repack, _folder, _file, _recover, _fuse, _merge)
 
 
 def _copied(path: str) -> Iterator[Result]:
@@ -82,7 +90,7 @@ def _copied(path: str) -> Iterator[Result]:
                 yield Result(name, "error", f"{type(error).__name__}\t{error}"[:300])
                 continue
             stated = {one.path.encode("utf-8", "surrogateescape") for one in changes}
-            found = same_file.differences(facts, same_file.describe(target))
+            found = [one for one in same_file.differences(facts, same_file.describe(target)) if operation is not _merge or one.cause in MERGED]
             for cause, one in {one.cause: one for one in reversed(found)}.items():
                 is_stated = all(other.path in stated for other in found if other.cause == cause)
                 place = one.path.decode("utf-8", "backslashreplace")
