@@ -19,7 +19,7 @@ import signature
 def files() -> list[pathlib.Path]:
     found = []
     for package in packages.listed():
-        if package.name in ("cooler", "cooltools"):
+        if package.name in ("python-cooler", "cooltools"):
             root = packages.unpack(package)
             found += [path for path in sorted(root.rglob("*cool")) if signature.kind(path) == "hdf5"]
     return found
