@@ -197,6 +197,46 @@ def test_old_messages_are_kept(tmp_path: pathlib.Path) -> None:
     assert facts[b"/old", "times"][2] == datetime.datetime(2000, 11, 9, 21, 8, 34, tzinfo=datetime.timezone.utc).timestamp()
 
 
+def test_chunks_of_filters_that_are_not_written_are_copied(tmp_path: pathlib.Path) -> None:
+    """N-bit after another filter, which the library allows."""
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_chunk((50,))
+        plist.set_shuffle()
+        plist.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL)
+        datatype = h5t.STD_I32LE.copy()
+        datatype.set_precision(20)
+        made = h5d.create(f.id, b"x", datatype, h5s.create_simple((100,)), plist)
+        made.write(h5s.ALL, h5s.ALL, np.arange(100, dtype="i4"))
+    for copy in hs.repack, hs.fuse, hs.recover:
+        assert not copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert same_file.differences(*(same_file.describe(str(tmp_path / name)) for name in ("original.h5", f"{copy.__name__}.h5"))) == []
+
+
+def test_packed_lists_of_scales_are_kept(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        f["scale"], f["x"] = np.arange(3.0), np.arange(3.0)
+        f["scale"].make_scale()
+        f["x"].dims[0].attach_scale(f["scale"])
+        lists = f["scale"].attrs["REFERENCE_LIST"]
+        packed = np.dtype([("dataset", h5py.ref_dtype), ("dimension", "i4")])
+        f["scale"].attrs.create("REFERENCE_LIST", np.array([(f["x"].ref, 0)], packed), dtype=packed)
+        assert len(lists) == 1 and h5py.h5a.open(f["scale"].id, b"REFERENCE_LIST").get_type().get_size() == 12
+    for copy in hs.repack, hs.fuse, hs.recover:
+        assert not copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert same_file.differences(*(same_file.describe(str(tmp_path / name)) for name in ("original.h5", f"{copy.__name__}.h5"))) == []
+
+
+def test_committed_types_without_a_name_are_stated(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        f["type"] = np.dtype("i4")
+        f.create_dataset("x", data=np.arange(3, dtype="i4"), dtype=f["type"])
+        del f["type"]
+    for copy in hs.repack, hs.fuse, hs.recover:
+        (change,) = copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert change.path == "/x" and "committed datatype has no name" in change.text
+
+
 def test_what_containers_do_not_keep_is_stated(tmp_path: pathlib.Path) -> None:
     for make, text in (named_filters, "cut in the container"), (empty_texts, "empty texts are null"):
         path = tmp_path / f"{make.__name__}.h5"

@@ -192,9 +192,9 @@ impl Salvage<'_> {
     /// The path of the committed datatype of a dataset, if it is still there and still the same.
     fn committed(&mut self, path: &str, id: ObjectId, datatype: &Datatype) -> Option<String> {
         let committed = self.properties(id).committed;
-        let is_same =
-            |id| self.source.objects().iter().any(|(_, other, object)| *other == id && matches!(object, Object::Datatype(found) if **found == *datatype));
-        committed_path(self.source, path, "the dataset", committed.filter(|id| is_same(*id)), &mut self.counts.changes)
+        let is_other =
+            |id| self.source.objects().iter().any(|(_, other, object)| *other == id && !matches!(object, Object::Datatype(found) if **found == *datatype));
+        committed_path(self.source, path, "the dataset", committed.filter(|id| !is_other(*id)), &mut self.counts.changes)
     }
 
     /// What the file says of an object beyond its content; nothing of a damaged one.
