@@ -117,23 +117,25 @@ def comments(path: pathlib.Path) -> None:
 
 
 def old_messages(path: pathlib.Path) -> None:
-    """A dataset as HDF5 before 1.6 wrote it: no message of a fill value, and its time of change in digits."""
+    """Datasets as HDF5 before 1.6 wrote them: no message of a fill value, and their time of change in digits."""
     with h5py.File(path, "w", libver="earliest") as f:
         f.create_dataset("old", data=np.arange(4, dtype="i4"), track_times=True)
-        at = h5py.h5o.get_info(f["old"].id).addr
+        f.create_dataset("texts", data=["a", "bc"], dtype=h5py.string_dtype(), track_times=True)
+        headers = [h5py.h5o.get_info(f[name].id).addr for name in f]
     content = bytearray(path.read_bytes())
-    count, start, size = int.from_bytes(content[at + 2 : at + 4], "little"), at + 16, int.from_bytes(content[at + 8 : at + 12], "little")
-    messages, place = [], start
-    for _ in range(count):
-        kind, length = (int.from_bytes(content[place + n : place + n + 2], "little") for n in (0, 2))
-        messages.append((kind, bytes(content[place : place + 8 + length])))
-        place += 8 + length
-    kept = [message for kind, message in messages if kind not in (0x00, 0x05, 0x12)]
-    kept.append(struct.pack("<HHBxxx", 0x0E, 16, 0) + b"20001109210834\0\0")
-    rest = size - sum(map(len, kept)) - 8
-    kept.append(struct.pack("<HHBxxx", 0, rest, 0) + bytes(rest))
-    content[at + 2 : at + 4] = len(kept).to_bytes(2, "little")
-    content[start : start + size] = b"".join(kept)
+    for at in headers:
+        count, start, size = int.from_bytes(content[at + 2 : at + 4], "little"), at + 16, int.from_bytes(content[at + 8 : at + 12], "little")
+        kept, place = [], start
+        for _ in range(count):
+            kind, length = (int.from_bytes(content[place + n : place + n + 2], "little") for n in (0, 2))
+            if kind not in (0x00, 0x05, 0x12):
+                kept.append(bytes(content[place : place + 8 + length]))
+            place += 8 + length
+        kept.append(struct.pack("<HHBxxx", 0x0E, 16, 0) + b"20001109210834\0\0")
+        rest = size - sum(map(len, kept)) - 8
+        kept.append(struct.pack("<HHBxxx", 0, rest, 0) + bytes(rest))
+        content[at + 2 : at + 4] = len(kept).to_bytes(2, "little")
+        content[start : start + size] = b"".join(kept)
     path.write_bytes(content)
 
 
@@ -193,7 +195,10 @@ def test_old_messages_are_kept(tmp_path: pathlib.Path) -> None:
     old_messages(tmp_path / "original.h5")
     hs.repack(tmp_path / "original.h5", tmp_path / "copy.h5")
     facts = same_file.describe(str(tmp_path / "copy.h5"))
-    assert facts[b"/old", "fill status"] == "undefined"
+    assert facts[b"/old", "fill status"] == facts[b"/texts", "fill status"] == "undefined"
+    with h5py.File(tmp_path / "copy.h5", "r+") as f:
+        # Properties with which the library creates another dataset.
+        h5d.create(f.id, b"like", f["texts"].id.get_type(), h5s.create_simple((2,)), f["texts"].id.get_create_plist())
     assert facts[b"/old", "times"][2] == datetime.datetime(2000, 11, 9, 21, 8, 34, tzinfo=datetime.timezone.utc).timestamp()
 
 
