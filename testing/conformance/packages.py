@@ -2,21 +2,26 @@
 
 Debian's source packages come through apt with private folders (the system's lists stay as they are),
 Python's through pip's own finder and session: `pip download` would run the build of an sdist for its
-metadata. Both use the machine's own configuration. Every archive is checked by its sha256.
+metadata. Single files of public repositories come through git, at a commit whose name is the hash of its
+contents. Programs that are installed write files of their own. All use the machine's own configuration.
+Every archive of a registry is checked by its sha256.
 """
 
 from __future__ import annotations
 
 import bz2
 import dataclasses
+import fnmatch
 import gzip
 import hashlib
+import io
 import lzma
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -36,16 +41,22 @@ class Unreachable(Exception):
 
 @dataclasses.dataclass
 class Package:
-    """One entry of packages.toml: `files` are names of archives and their sha256."""
+    """One entry of packages.toml: `files` are names of archives and their sha256, `paths` patterns of the files of a repository: `!` leaves files out."""
 
     registry: str
     name: str
     version: str
-    files: dict[str, str]
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    paths: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def folder(self) -> str:
-        return f"{self.registry}-{self.name}-{self.version.replace(':', '_')}"
+        return f"{self.registry}-{self.name.replace('/', '+')}-{self.version.replace(':', '_')}"
+
+    def has(self, path: str) -> bool:
+        """Whether a path of the repository is one of `paths`."""
+        wanted = any(fnmatch.fnmatchcase(path, pattern) for pattern in self.paths if not pattern.startswith("!"))
+        return wanted and not any(fnmatch.fnmatchcase(path, pattern[1:]) for pattern in self.paths if pattern.startswith("!"))
 
 
 def listed() -> list[Package]:
@@ -98,13 +109,13 @@ def mirror() -> str:
     raise Unreachable("no Debian mirror in /etc/apt")
 
 
-def run(command: list[str], folder: pathlib.Path) -> None:
+def run(command: list[str], folder: pathlib.Path) -> bytes:
     try:
-        subprocess.run(command, check=True, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return subprocess.run(command, check=True, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True).stdout
     except FileNotFoundError as error:
         raise Unreachable(f"{command[0]} is not installed") from error
     except subprocess.CalledProcessError as error:
-        raise Unreachable((error.stderr.strip().splitlines() or [str(error)])[-1]) from error
+        raise Unreachable((error.stderr.decode(errors="replace").strip().splitlines() or [str(error)])[-1]) from error
 
 
 def fetch_debian(package: Package, folder: pathlib.Path) -> None:
@@ -134,7 +145,30 @@ def fetch_pypi(package: Package, folder: pathlib.Path) -> None:
     run([sys.executable, "-c", PIP, package.name, package.version, str(folder), *package.files], folder)
 
 
-REGISTRIES = {"debian": fetch_debian, "pypi": fetch_pypi}
+def fetch_github(package: Package, folder: pathlib.Path) -> None:
+    """Packs the files at the commit whose paths match. Contents of others are not fetched."""
+    with tempfile.TemporaryDirectory(dir=CACHE) as repository, tarfile.open(folder / "paths.tar", "w") as packed:
+        git = ["git", "--git-dir", repository]
+        run([*git, "init", "--quiet", "--bare"], folder)
+        run([*git, "remote", "add", "origin", f"https://github.com/{package.name}"], folder)
+        run([*git, "fetch", "--quiet", "--depth=1", "--filter=blob:none", "origin", package.version], folder)
+        for path in run([*git, "ls-tree", "-r", "-z", "--name-only", package.version], folder).decode().split("\0"):
+            if package.has(path):
+                content = run([*git, "cat-file", "blob", f"{package.version}:{path}"], folder)
+                entry = tarfile.TarInfo(path)
+                entry.size = len(content)
+                packed.addfile(entry, io.BytesIO(content))
+
+
+def write_files(package: Package, folder: pathlib.Path) -> None:
+    """Runs the script of a program in `writers/`, which writes files into the folder where it runs; then packs them."""
+    script = next((HERE / "writers").glob(f"{package.name}.*"))
+    with tempfile.TemporaryDirectory(dir=CACHE) as written:
+        run([package.version, str(script)], pathlib.Path(written))
+        run(["tar", "-cf", str(folder / "written.tar"), "-C", written, "."], folder)
+
+
+REGISTRIES = {"debian": fetch_debian, "pypi": fetch_pypi, "github": fetch_github, "program": write_files}
 
 
 def download(package: Package) -> list[pathlib.Path]:

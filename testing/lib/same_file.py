@@ -345,13 +345,13 @@ class _File:
         if datatype.equal(h5t.STD_REF_DSETREG):
             target = self._path_of(HDF5.H5Rdereference2(self.id.id, 0, 1, at))
             region = HDF5.H5Rget_region(self.id.id, 1, at)
-            return "region", target, None if region < 0 else self._region(h5i.wrap_identifier(region))
+            return "region", target, None if region < 0 else self._region(h5s.SpaceID(region))
         kind = HDF5.H5Rget_type(at)
         name = ctypes.create_string_buffer(1024)
         part: Any = None
         if kind == 3:
             region = HDF5.H5Ropen_region(at, 0, 0)
-            part = None if region < 0 else self._region(h5i.wrap_identifier(region))
+            part = None if region < 0 else self._region(h5s.SpaceID(region))
         elif kind == 4 and HDF5.H5Rget_attr_name(at, name, 1024) >= 0:
             part = name.value
         file = ctypes.create_string_buffer(4096)

@@ -208,6 +208,30 @@ def test_bad_sectors(tmp_path: pathlib.Path) -> None:
     assert any("cannot be read" in lost["reason"] for lost in report["lost"])
 
 
+def test_references_on_bad_sectors(tmp_path: pathlib.Path) -> None:
+    """`check` and `stat` continue after references that cannot be read. The others lead to their objects."""
+    if sys.platform != "linux" or shutil.which("cc") is None:
+        pytest.skip("needs a C compiler, and LD_PRELOAD")
+    shim, path = tmp_path / "bad.so", tmp_path / "x.h5"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, HERE / "bad_sectors.c", "-ldl"], check=True)
+    with h5py.File(path, "w") as f:
+        target = f.create_dataset("target", data=np.arange(3))
+        f["lost"] = np.array([target.ref] * 100_000, dtype=h5py.ref_dtype)
+        f["read"] = np.array([target.ref], dtype=h5py.ref_dtype)
+        bad = f["lost"].id.get_offset() + 400_000
+    environment = {**os.environ, "LD_PRELOAD": str(shim), "BAD_FILE": str(path), "BAD_RANGES": f"{bad}+1"}
+    for command in "check", "stat":
+        done = subprocess.run([sys.executable, "-m", "hyperslab", command, path, "--json"], env=environment, capture_output=True, text=True)
+        assert done.stderr == "" and done.returncode == (1 if command == "check" else 0)
+        report = json.loads(done.stdout)
+        if command == "check":
+            unreadable = [(one["path"], one["severity"]) for one in report["findings"] if one["kind"] == "unreadable"]
+            assert unreadable and set(unreadable) == {("/lost", "error")}
+            assert not [one for one in report["findings"] if one["kind"] == "unreachable"]
+        else:
+            assert report["damages"] == 1 and report["datasets"] == 3
+
+
 def test_the_user_block_is_copied(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "x.h5"
     with h5py.File(path, "w", userblock_size=1024) as f:

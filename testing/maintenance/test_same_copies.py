@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import datetime
 import pathlib
+import struct
 from collections.abc import Callable
 
 import h5py
+import hdf5plugin
 import hyperslab as hs
 import netCDF4
 import numpy as np
@@ -113,7 +116,54 @@ def comments(path: pathlib.Path) -> None:
         content.write(b"in front of the file")
 
 
-MADE = (committed, orders, dimensions, fills, storage, comments)
+def old_messages(path: pathlib.Path) -> None:
+    """Datasets as HDF5 before 1.6 wrote them: no message of a fill value, and their time of change in digits."""
+    with h5py.File(path, "w", libver="earliest") as f:
+        f.create_dataset("old", data=np.arange(4, dtype="i4"), track_times=True)
+        f.create_dataset("texts", data=["a", "bc"], dtype=h5py.string_dtype(), track_times=True)
+        headers = [h5py.h5o.get_info(f[name].id).addr for name in f]
+    content = bytearray(path.read_bytes())
+    for at in headers:
+        count, start, size = int.from_bytes(content[at + 2 : at + 4], "little"), at + 16, int.from_bytes(content[at + 8 : at + 12], "little")
+        kept, place = [], start
+        for _ in range(count):
+            kind, length = (int.from_bytes(content[place + n : place + n + 2], "little") for n in (0, 2))
+            if kind not in (0x00, 0x05, 0x12):
+                kept.append(bytes(content[place : place + 8 + length]))
+            place += 8 + length
+        kept.append(struct.pack("<HHBxxx", 0x0E, 16, 0) + b"20001109210834\0\0")
+        rest = size - sum(map(len, kept)) - 8
+        kept.append(struct.pack("<HHBxxx", 0, rest, 0) + bytes(rest))
+        content[at + 2 : at + 4] = len(kept).to_bytes(2, "little")
+        content[start : start + size] = b"".join(kept)
+    path.write_bytes(content)
+
+
+def named_filters(path: pathlib.Path) -> None:
+    """A filter whose name is longer than containers store."""
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=np.arange(100), chunks=(50,), **hdf5plugin.LZ4())
+        assert len(f["x"].id.get_create_plist().get_filter(0)[3]) > 11
+
+
+def empty_texts(path: pathlib.Path) -> None:
+    """Texts of no characters that are not null, which the library does not write any more."""
+    with h5py.File(path, "w") as f:
+        f.create_dataset("texts", data=["a", "b"], dtype=h5py.string_dtype())
+        at = f["texts"].id.get_offset()
+    content = bytearray(path.read_bytes())
+    # The library stores the last text first. Objects of the heap, and the free space after them, have 16 bytes of header. The second object's value of 8 bytes becomes free.
+    heap = int.from_bytes(content[at + 4 : at + 12], "little")
+    second = heap + 16 + 24
+    assert content[heap : heap + 4] == b"GCOL" and content[second] == 2 and content[second + 16] == ord("a") and content[second + 24] == 0
+    free = int.from_bytes(content[second + 32 : second + 40], "little")
+    content[second + 8 : second + 32] = bytes(16) + (free + 8).to_bytes(8, "little")
+    content[at : at + 4] = bytes(4)
+    path.write_bytes(content)
+    assert same_file.describe(str(path))[b"/texts", "values"] == ([b"", b"b"],)
+
+
+MADE = (committed, orders, dimensions, fills, storage, comments, old_messages, named_filters, empty_texts)
 
 
 def check_copies(path: pathlib.Path, folder: pathlib.Path) -> None:
@@ -139,6 +189,97 @@ def test_copies_of_files_of_each_kind(make: Callable[[pathlib.Path], None], tmp_
     path = tmp_path / "original.h5"
     make(path)
     check_copies(path, tmp_path)
+
+
+def test_old_messages_are_kept(tmp_path: pathlib.Path) -> None:
+    old_messages(tmp_path / "original.h5")
+    hs.repack(tmp_path / "original.h5", tmp_path / "copy.h5")
+    facts = same_file.describe(str(tmp_path / "copy.h5"))
+    assert facts[b"/old", "fill status"] == facts[b"/texts", "fill status"] == "undefined"
+    with h5py.File(tmp_path / "copy.h5", "r+") as f:
+        # Properties with which the library creates another dataset.
+        h5d.create(f.id, b"like", f["texts"].id.get_type(), h5s.create_simple((2,)), f["texts"].id.get_create_plist())
+    assert facts[b"/old", "times"][2] == datetime.datetime(2000, 11, 9, 21, 8, 34, tzinfo=datetime.timezone.utc).timestamp()
+
+
+def test_chunks_of_filters_that_are_not_written_are_copied(tmp_path: pathlib.Path) -> None:
+    """N-bit after another filter, which the library allows."""
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        plist = h5p.create(h5p.DATASET_CREATE)
+        plist.set_chunk((50,))
+        plist.set_shuffle()
+        plist.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL)
+        datatype = h5t.STD_I32LE.copy()
+        datatype.set_precision(20)
+        made = h5d.create(f.id, b"x", datatype, h5s.create_simple((100,)), plist)
+        made.write(h5s.ALL, h5s.ALL, np.arange(100, dtype="i4"))
+    for copy in hs.repack, hs.fuse, hs.recover:
+        assert not copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert same_file.differences(*(same_file.describe(str(tmp_path / name)) for name in ("original.h5", f"{copy.__name__}.h5"))) == []
+
+
+def test_packed_lists_of_scales_are_kept(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        f["scale"], f["x"] = np.arange(3.0), np.arange(3.0)
+        f["scale"].make_scale()
+        f["x"].dims[0].attach_scale(f["scale"])
+        lists = f["scale"].attrs["REFERENCE_LIST"]
+        packed = np.dtype([("dataset", h5py.ref_dtype), ("dimension", "i4")])
+        f["scale"].attrs.create("REFERENCE_LIST", np.array([(f["x"].ref, 0)], packed), dtype=packed)
+        assert len(lists) == 1 and h5py.h5a.open(f["scale"].id, b"REFERENCE_LIST").get_type().get_size() == 12
+    for copy in hs.repack, hs.fuse, hs.recover:
+        assert not copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert same_file.differences(*(same_file.describe(str(tmp_path / name)) for name in ("original.h5", f"{copy.__name__}.h5"))) == []
+
+
+def test_committed_types_without_a_name_are_stated(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "original.h5", "w") as f:
+        f["type"] = np.dtype("i4")
+        f.create_dataset("x", data=np.arange(3, dtype="i4"), dtype=f["type"])
+        del f["type"]
+    for copy in hs.repack, hs.fuse, hs.recover:
+        (change,) = copy(tmp_path / "original.h5", tmp_path / f"{copy.__name__}.h5").changes
+        assert change.path == "/x" and "committed datatype has no name" in change.text
+
+
+def test_what_containers_do_not_keep_is_stated(tmp_path: pathlib.Path) -> None:
+    for make, text in (named_filters, "cut in the container"), (empty_texts, "empty texts are null"):
+        path = tmp_path / f"{make.__name__}.h5"
+        make(path)
+        (change,) = hs.convert(path, tmp_path / make.__name__).changes
+        assert text in change.text
+
+
+def test_growing_mappings_are_recovered_as_they_are(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "source.h5", "w") as f:
+        f.create_dataset("d", data=np.arange(12).reshape(3, 4), maxshape=(None, 4), chunks=(1, 4))
+    layout = h5py.VirtualLayout((6, 4), "i8", maxshape=(None, 4))
+    layout[0 : h5py.h5s.UNLIMITED : 2] = h5py.VirtualSource("source.h5", "d", (3, 4), maxshape=(None, 4))[0 : h5py.h5s.UNLIMITED]
+    with h5py.File(tmp_path / "virtual.h5", "w") as f:
+        f.create_virtual_dataset("v", layout)
+    hs.recover(tmp_path / "virtual.h5", tmp_path / "copy.h5")
+    assert same_file.differences(*(same_file.describe(str(tmp_path / name)) for name in ("virtual.h5", "copy.h5"))) == []
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_containers_hold_the_values_of_virtual_datasets(tmp_path: pathlib.Path, verify: bool) -> None:
+    """With the extent that the sources have now."""
+    (tmp_path / "parts").mkdir()
+    with h5py.File(tmp_path / "parts" / "grown.h5", "w") as f:
+        f.create_dataset("d", data=np.arange(12).reshape(3, 4), maxshape=(None, 4), chunks=(1, 4))
+    grown, fixed = h5py.VirtualLayout((2, 4), "i8", maxshape=(None, 4)), h5py.VirtualLayout((3, 4), "i8")
+    source = h5py.VirtualSource("parts/grown.h5", "d", (2, 4), maxshape=(None, 4))
+    grown[0 : h5py.h5s.UNLIMITED] = source[0 : h5py.h5s.UNLIMITED]
+    fixed[:2] = h5py.VirtualSource("parts/grown.h5", "d", (3, 4))[1:]
+    with h5py.File(tmp_path / "virtual.h5", "w") as f:
+        f.create_virtual_dataset("grown", grown)
+        f.create_virtual_dataset("fixed", fixed, fillvalue=-1)
+    changes = hs.convert(tmp_path / "virtual.h5", tmp_path / "container", verify=verify).changes
+    hs.convert(tmp_path / "container", tmp_path / "back.h5")
+    with h5py.File(tmp_path / "virtual.h5") as f, h5py.File(tmp_path / "back.h5") as back:
+        assert f["grown"][...].tolist() == back["grown"][...].tolist() == np.arange(12).reshape(3, 4).tolist()
+        assert f["fixed"][...].tolist() == back["fixed"][...].tolist() == [[4, 5, 6, 7], [8, 9, 10, 11], [-1] * 4]
+    assert {one.path for one in changes if "in the container now" in one.text} == {"/grown", "/fixed"}
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

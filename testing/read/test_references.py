@@ -8,6 +8,7 @@ import h5py
 import hyperslab as hs
 import numpy as np
 import pytest
+import same_file
 from standard_references import Made, told
 
 
@@ -281,3 +282,21 @@ def test_a_region_beyond_its_dataset_is_an_error(tmp_path: pathlib.Path) -> None
     for region in f["regions"][...]:
         with pytest.raises(hs.InvalidInputError, match="shape"):
             f["x"][region]
+
+
+@pytest.mark.parametrize("address_bytes", [4, 8])
+def test_sequences_of_region_references(tmp_path: pathlib.Path, address_bytes: int) -> None:
+    """The library stores them as they are in memory, whatever the size of addresses. h5py cannot read them: the library itself is asked."""
+    path = tmp_path / "x.h5"
+    plist = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+    plist.set_sizes(address_bytes, 8)
+    with h5py.File(h5py.h5f.create(str(path).encode(), h5py.h5f.ACC_TRUNC, plist)) as f:
+        x, y = f.create_dataset("x", data=np.arange(20).reshape(4, 5)), f.create_dataset("y", data=np.arange(7))
+        lists = f.create_dataset("lists", (3,), h5py.vlen_dtype(h5py.regionref_dtype))
+        lists[0] = np.array([x.regionref[1:3, 2:4], y.regionref[2:5]], h5py.regionref_dtype)
+        lists[2] = np.array([x.regionref[0]], h5py.regionref_dtype)
+    with hs.open(path) as f:
+        found = [[(f[reference].name, f[reference][reference].tolist()) for reference in row] for row in f["lists"][...]]
+        assert found == [[("/x", [[7, 8], [12, 13]]), ("/y", [2, 3, 4])], [], [("/x", [[0, 1, 2, 3, 4]])]]
+    (judged,) = same_file.describe(str(path))[b"/lists", "values"]
+    assert [[target.decode() for _, target, _ in row] for row in judged] == [[name for name, _ in row] for row in found]

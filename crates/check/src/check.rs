@@ -7,7 +7,8 @@ use hyperslab_array::{Cancellation, Error, ErrorKind, Result, interruption};
 use hyperslab_formats::hdf5::find_superblock;
 use hyperslab_formats::hdf5::survey::{Survey, gaps};
 use hyperslab_formats::netcdf3::is_netcdf3;
-use hyperslab_reader::{File, Session};
+use hyperslab_formats::{Object, StorageLayout};
+use hyperslab_reader::{File, Session, UnnamedObjects};
 use hyperslab_storage::{LocalFile, Storage};
 
 use crate::classic;
@@ -92,10 +93,16 @@ fn hdf5(
     Ok(report.finish(findings))
 }
 
-/// Adds the objects that only references lead to.
+/// Adds the objects that only references lead to. References that the operating system cannot read become damages.
 pub(crate) fn add_unnamed(file: &File, survey: &mut Survey, cancellation: &Cancellation) -> Result<()> {
-    let addresses: Vec<u64> = file.unnamed_objects(cancellation)?.iter().filter_map(|walked| file.array_file().tree().address(walked.id)).collect();
-    survey.add_referenced(&addresses)
+    let UnnamedObjects { found, unreadable, .. } = file.readable_unnamed_objects(cancellation)?;
+    let addresses: Vec<u64> = found.iter().filter_map(|walked| file.array_file().tree().address(walked.id)).collect();
+    survey.add_referenced(&addresses)?;
+    for (id, error) in unreadable {
+        let is_chunked = matches!(file.object(id), Ok(Object::Dataset(dataset)) if dataset.storage == StorageLayout::Chunked);
+        survey.add_unreadable(file.array_file().tree().address(id), is_chunked, error);
+    }
+    Ok(())
 }
 
 /// What needs the file to be open.

@@ -202,8 +202,11 @@ impl Values<'_> {
                 }
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(error) => {
-                    let severity = if error.kind() == ErrorKind::Corrupt { Severity::Error } else { Severity::Warning };
-                    let kind = if severity == Severity::Error { "undecodable" } else { "limit" };
+                    let (severity, kind) = match error.kind() {
+                        ErrorKind::Corrupt => (Severity::Error, "undecodable"),
+                        ErrorKind::Io => (Severity::Error, "unreadable"),
+                        _ => (Severity::Warning, "limit"),
+                    };
                     let ranges: Vec<String> = start.iter().zip(&count).map(|(start, count)| format!("{start}:{}", start.saturating_add(*count))).collect();
                     let message = format!("the values [{}] cannot be read: {}", ranges.join(", "), error.message());
                     let finding = Finding::new(severity, kind, message).at(error.offset().unwrap_or(0), 0).of(Some(object.path.as_str()));

@@ -8,8 +8,8 @@ use crate::form::MEMORY_REFERENCE_BYTES;
 /// Sizes in memory of text and sequences of variable length.
 const TEXT_BYTES: u64 = 8;
 const SEQUENCE_BYTES: u64 = 16;
-/// Bytes of a filter's name.
-const FILTER_NAME_BYTES: usize = 12;
+/// Bytes of a filter's name, with the closing NUL. Longer names are cut.
+pub const FILTER_NAME_BYTES: usize = 12;
 
 /// The bytes of `H5Tencode` of a datatype.
 ///

@@ -26,7 +26,7 @@ mod tree;
 mod values;
 
 pub use datatype::{Decoded, decode};
-pub use encode::{encode_datatype, encode_properties};
+pub use encode::{FILTER_NAME_BYTES, encode_datatype, encode_properties};
 pub use file::ContainerFile;
 pub use form::{Form, FormMember, REFERENCE_BYTES};
 pub use place::{catalog_of, is_folder, is_one_file};

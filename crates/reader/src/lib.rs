@@ -38,5 +38,6 @@ pub use reading::value_bytes::ValueBytes;
 pub use reading::{read, virtual_dataset};
 pub use session::{Session, SessionOptions};
 pub use walking::chunk_index::MadeChunkIndex;
+pub use walking::referenced::UnnamedObjects;
 pub use walking::visit::Visit;
 pub use walking::walk::{Walk, Walked};

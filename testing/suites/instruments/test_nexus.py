@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from importlib.resources import files
 from typing import Any
 
@@ -12,14 +13,24 @@ import nexusformat.nexus as nx
 import numpy as np
 import pytest
 
-REAL = sorted(
-    [
-        pathlib.Path(str(entry))
-        for folder in ("nexusformat/examples", "punx/data")
-        for entry in files(folder.split("/")[0]).joinpath(folder.split("/")[1]).iterdir()
-    ]
-)
-REAL = [path for path in REAL if path.is_file() and path.suffix in {".nxs", ".h5", ".hdf5", ".nx5"}]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "conformance"))
+
+import packages
+import signature
+
+INSTALLED = [
+    pathlib.Path(str(entry))
+    for folder in ("nexusformat/examples", "punx/data")
+    for entry in files(folder.split("/")[0]).joinpath(folder.split("/")[1]).iterdir()
+]
+#: Sources of packages that `make conformance` reads, too.
+FETCHED = [
+    path
+    for package in packages.listed()
+    if package.name in {"dioptas", "dxchange", "nexus", "pynxtools", "python-nexpy", "hyperspy/rosettasciio"}
+    for path in packages.unpack(package).rglob("*")
+]
+REAL = sorted(path for path in INSTALLED + FETCHED if path.suffix in {".nxs", ".h5", ".hdf5", ".nx5"} and signature.kind(path) == "hdf5")
 
 
 def data_of(root: Any) -> dict[str, Any]:
@@ -27,13 +38,19 @@ def data_of(root: Any) -> dict[str, Any]:
     return {node.nxpath[1:]: node for node in root.walk() if isinstance(node, nx.NXdata) and node.nxsignal is not None}
 
 
+def axes_of(data: Any) -> list[Any]:
+    """The axes, if nexusformat can list them: it fails for numbers of axes from 0, as files of punx and of the NeXus library have them."""
+    try:
+        return data.nxaxes or []
+    except (IndexError, TypeError, UnboundLocalError, nx.NeXusError):
+        return []
+
+
 def compare(path: pathlib.Path, view: Any, name: str, expected: Any) -> None:
     signal = np.asarray(view.signal(name)[...])
     theirs = np.asarray(expected.nxsignal.nxdata)
     assert signal.shape == theirs.shape and np.array_equal(signal, theirs, equal_nan=signal.dtype.kind == "f"), (path, name)
-    # nexusformat cannot list axes whose number is 0, as a file of punx has them.
-    axes = expected.nxaxes or [] if path.name != "scan101.nxs" else []
-    for mine, axis in zip(view.axes(name), axes, strict=False):
+    for mine, axis in zip(view.axes(name), axes_of(expected), strict=False):
         if mine is not None:
             assert np.array_equal(np.asarray(mine[...]), np.asarray(axis.nxdata)), (path, name, axis.nxname)
     table = view.data(name, limit=20_000).to_arrow()
@@ -59,9 +76,16 @@ def test_real_files(path: pathlib.Path) -> None:
         return
     view = hs.models.nexus.open(path)
     problems = {problem.object: problem.message for problem in view.validate()}
-    root = nx.nxload(path)
+    try:
+        theirs = data_of(nx.nxload(path))
+    except RecursionError:
+        pytest.skip("nexusformat cannot walk the groups of this file")
     checked = 0
-    for name, expected in data_of(root).items():
+    for name, expected in theirs.items():
+        if view.omitted.get(f"/{name}") == "is NXdata without a signal":
+            # nexusformat takes the only field of a group.
+            assert "signal" not in expected.attrs
+            continue
         if any(problem.startswith(f"/{name}") for problem in problems):
             with pytest.raises(hs.Error):
                 view.data(name).to_arrow()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import pathlib
+import sys
 from typing import Any
 
 import h5py
@@ -21,6 +22,11 @@ from pynwb.epoch import TimeIntervals
 from pynwb.image import ImageSeries
 from pynwb.misc import AnnotationSeries, DecompositionSeries, FrequencyBandsTable, IntervalSeries
 from pynwb.ophys import ImageSegmentation
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "conformance"))
+
+import packages
+import signature
 
 START = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone.utc)
 RANDOM = np.random.default_rng(3)
@@ -225,3 +231,60 @@ def test_pushdown_into_a_series(path: pathlib.Path) -> None:
     chosen = (times >= 1.51) & (times < 1.512)
     assert part.to_arrow()["data"].to_pylist() == values[chosen, 1].tolist() and chosen.sum() > 50
     assert sum(split.read().num_rows for split in view.table("units").splits(2)) == 5
+
+
+def real_files() -> list[pathlib.Path]:
+    """Files of packages that `make conformance` reads, too, each once."""
+    found: dict[str, pathlib.Path] = {}
+    for package in packages.listed():
+        if package.name in {"bmtk", "hdmf", "pynwb", "spacepy"}:
+            for path in sorted(packages.unpack(package).rglob("*.nwb")):
+                if signature.kind(path) == "hdf5":
+                    found.setdefault(packages.sha256(path), path)
+    return list(found.values())
+
+
+def is_same(mine: Any, theirs: Any) -> bool:
+    mine, theirs = np.asarray(mine), np.asarray(theirs)
+    if mine.shape != theirs.shape:
+        return False
+    return np.array_equal(mine, theirs, equal_nan=True) if mine.dtype.kind == theirs.dtype.kind == "f" else mine.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("path", real_files(), ids=lambda path: path.name)
+def test_files_of_other_programs(path: pathlib.Path) -> None:
+    """Compares the times and raw values of series, and the columns of numbers and texts of tables."""
+    try:
+        io = pynwb.NWBHDF5IO(path, "r")
+        nwb = io.read()
+    except Exception as error:
+        pytest.skip(f"pynwb cannot read it: {type(error).__name__}")
+    view, compared = hs.models.nwb.open(path), 0
+    with io:
+        for container in nwb.objects.values():
+            if isinstance(container, pynwb.TimeSeries):
+                name = place(container)[1:]
+                if f"/{name}" in view.omitted or "data" not in view.file[name]:
+                    continue
+                raw = view.file[f"{name}/data"]
+                assert is_same(raw[...], container.data[:] if container.data.shape else container.data[()]), name
+                if container.timestamps is not None or container.rate is not None:
+                    times, _ = view.read(name)
+                    assert is_same(times, container.get_timestamps()[:]), name
+            elif isinstance(container, DynamicTable):
+                name = place(container)[1:]
+                if f"/{name}" in view.omitted:
+                    continue
+                table = view.table(name).to_arrow()
+                ragged = {column.target.name for column in container.columns if isinstance(column, VectorIndex)}
+                for column in container.columns:
+                    is_plain = type(column) is VectorData and getattr(column.data, "ndim", 0) == 1 and column.name not in ragged
+                    if is_plain and column.name in table.column_names:
+                        theirs = [text.decode() if isinstance(text, bytes) else text for text in column.data[:].tolist()]
+                        mine = table[column.name].to_pylist()
+                        assert pd.Series(mine).equals(pd.Series(theirs)) or mine == [plain(item) for item in theirs], (name, column.name)
+            else:
+                continue
+            compared += 1
+    if not compared:
+        pytest.skip("has no series with data and no table")

@@ -76,7 +76,8 @@ fn fill_value(source: &Source, header: &ObjectHeader, datatype: &Datatype) -> Re
     let fill = match (header.find(kind::FILL_VALUE), header.find(kind::FILL_VALUE_OLD)) {
         (Some(message), _) => message.parse(source, fill_value::parse)?,
         (None, Some(message)) => message.parse(source, fill_value::parse_old)?,
-        (None, None) => FillMessage::default(),
+        // The library reads a dataset without any message as one whose fill value is undefined.
+        (None, None) => FillMessage { is_undefined: true, ..FillMessage::default() },
     };
     // Variable-length fill values are references into a heap; a null one is the empty value.
     match &fill.value {

@@ -31,10 +31,12 @@ pub(super) fn read(source: &Source, address: u64) -> Result<ObjectProperties> {
             Ok(text.split(|byte| *byte == 0).next().unwrap_or_default().to_vec())
         })?);
     }
-    if let Some(message) = header.find(kind::MODIFICATION_TIME)
-        && properties.times.is_none()
-    {
-        properties.times = Some(message.parse(source, times::parse)?);
+    if properties.times.is_none() {
+        properties.times = match (header.find(kind::MODIFICATION_TIME), header.find(kind::MODIFICATION_TIME_OLD)) {
+            (Some(message), _) => Some(message.parse(source, times::parse)?),
+            (None, Some(message)) => Some(message.parse(source, times::parse_old)?),
+            (None, None) => None,
+        };
     }
     if let Some(message) = header.find(kind::DATATYPE).filter(|message| message.flags & SHARED != 0) {
         properties.committed = committed_place(source, message)?.map(ObjectId);

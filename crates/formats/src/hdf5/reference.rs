@@ -83,7 +83,11 @@ fn parse(source: &Source, kind: ReferenceKind, element: &[u8]) -> Result<Element
             None => Element::Null,
             Some(address) => Element::Whole(StoredReference { file: None, address, part: ReferencedPart::Object }),
         },
-        ReferenceKind::Region => HeapReference::parse_place(element)?.map_or(Element::Null, Element::Region),
+        ReferenceKind::Region => {
+            // Items of a sequence have the size of references in memory, whatever the addresses of the file have.
+            let place = element.get(..usize::from(source.offset_size) + 4).unwrap_or(element);
+            HeapReference::parse_place(place)?.map_or(Element::Null, Element::Region)
+        }
         ReferenceKind::Standard => {
             let Some(target) = target(kind, element)? else { return Ok(Element::Null) };
             let mut cursor = source.cursor(element, 0);

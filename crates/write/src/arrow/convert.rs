@@ -1,5 +1,6 @@
 //! Copies a whole file into a container.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use hyperslab_arrow_container::elements::{Arena, Dataspace as StoredSpace};
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{AttributeValue, Body, Object as StoredObject, StoredDatatype};
 use hyperslab_arrow_container::table::Table;
-use hyperslab_formats::{Dataset, Format, Object, ObjectId, block_shape};
+use hyperslab_formats::{Dataset, Format, ObjectId, block_shape};
 
 use super::objects::{Objects, datatype, failed};
 use super::values::Values;
@@ -69,19 +70,25 @@ fn copy(
     let mut objects = Objects::new(file, found, container);
     objects.add()?;
     let ids = objects.ids.clone();
-    let values = Values { file, ids: &ids, tree: &container.tree, arena: Arena::new() };
+    let values = Values { file, ids: &ids, tree: &container.tree, arena: Arena::new(), empty_texts: Cell::default() };
     let total = found.objects().iter().filter_map(|(_, _, object)| object.dataset()?.value_bytes()).fold(0u64, u64::saturating_add);
     let mut done = 0u64;
     for (path, id, object) in found.objects() {
         objects.attributes(&values, path, *id)?;
-        if let Object::Dataset(dataset) = object {
-            let own = Values { file, ids: &ids, tree: &container.tree, arena: Arena::new() };
+        let mut empty_texts = values.empty_texts.take();
+        if object.dataset().is_some() {
+            let dataset = &file.dataset(*id)?;
+            let own = Values { file, ids: &ids, tree: &container.tree, arena: Arena::new(), empty_texts: Cell::default() };
             let mut copy = DatasetCopy { objects: &objects, values: &own, id: *id, path, dataset, cancellation };
             copy.run(&mut |bytes| {
                 done = done.saturating_add(bytes);
                 progress(done, total);
             })
             .map_err(|error| error.at_object(path))?;
+            empty_texts |= own.empty_texts.take();
+        }
+        if empty_texts {
+            objects.changes.push(Change::new(path, "empty texts are null in the container"));
         }
     }
     Ok(objects.changes)
@@ -116,7 +123,7 @@ impl DatasetCopy<'_> {
         let mut table = Table::create(&stored, &super::objects::space(&dataset.dataspace), &container.folder, None, fill).map_err(failed)?;
         table.keep(&values.arena);
         let parts = table.all_parts();
-        if dataset.stored_bytes != Some(0) {
+        if dataset.stored_bytes != Some(0) || !dataset.virtual_mappings.is_empty() {
             for (first, selection) in self.blocks()? {
                 self.cancellation.check()?;
                 let elements = objects.file.read(id, &selection, self.cancellation)?;

@@ -10,7 +10,7 @@ use hyperslab_arrow_container::elements::Dataspace as StoredSpace;
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{self, AttributeValue, Body, ROOT, StoredDatatype, Target};
 use hyperslab_arrow_container::table::Table;
-use hyperslab_container_format::{Decoded, decode, encode_datatype, encode_properties};
+use hyperslab_container_format::{Decoded, FILTER_NAME_BYTES, decode, encode_datatype, encode_properties};
 use hyperslab_formats::{CreationOrder, Dataset, Limits, Object, ObjectId};
 use hyperslab_reader::File;
 
@@ -86,7 +86,9 @@ impl<'a> Objects<'a> {
                     let (encoded, decoded) = datatype(named, false).map_err(|error| error.at_object(path))?;
                     model::Object::new(Body::Datatype(StoredDatatype::new(encoded, decoded.form.stored())), Vec::new())
                 }
-                Object::Dataset(dataset) => {
+                Object::Dataset(_) => {
+                    // A virtual dataset has the extent that its sources have now.
+                    let dataset = &self.file.dataset(*id)?;
                     let (encoded, decoded) = datatype(&dataset.datatype, false).map_err(|error| error.at_object(path))?;
                     if with_allowed_references(&dataset.datatype, false) != dataset.datatype {
                         self.changes.push(Change::new(path, "references next to values of variable length have the form of HDF5 1.12 in the container"));
@@ -97,6 +99,10 @@ impl<'a> Objects<'a> {
                     }
                     if !dataset.virtual_mappings.is_empty() || !dataset.external_files.is_empty() {
                         self.changes.push(Change::new(path, "the values were in other datasets or files, and are in the container now"));
+                    }
+                    if dataset.creation_filters().iter().any(|filter| filter.stored_name.as_ref().is_some_and(|name| name.len() >= FILTER_NAME_BYTES)) {
+                        let text = format!("the name of a filter has more than {} bytes, and is cut in the container", FILTER_NAME_BYTES - 1);
+                        self.changes.push(Change::new(path, text));
                     }
                     let stored = StoredDatatype::new(encoded, decoded.form.stored());
                     let empty = StoredSpace::Simple { shape: vec![0], max_shape: vec![0] };

@@ -1,9 +1,10 @@
 //! Values: elements of a file, as a container stores them. References lead to the objects of the container.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab_array::{Dataspace, Datatype, Error, HeapObjects, ReferenceKind, ReferencedPart, Result};
+use hyperslab_array::{Dataspace, Datatype, Error, HeapObjects, HeapReference, ReferenceKind, ReferencedPart, Result};
 use hyperslab_arrow_container::elements::Arena;
 use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{Region, Tree};
@@ -21,7 +22,12 @@ pub(super) struct Values<'a> {
     pub tree: &'a std::sync::Mutex<Tree>,
     /// Holds values of variable length.
     pub arena: Arc<Arena>,
+    /// Whether there were texts that are empty and not null. The container has null for both.
+    pub empty_texts: Cell<bool>,
 }
+
+/// Bytes of the length in front of the place of a value of variable length.
+const LENGTH_BYTES: usize = 4;
 
 fn ends_early() -> Error {
     Error::internal("an element that ends too early")
@@ -56,6 +62,10 @@ impl Values<'_> {
             }
             (Datatype::VariableString { .. }, Form::Text) => {
                 let value = heap.value(element, 1)?;
+                let place = element.get(LENGTH_BYTES..).ok_or_else(ends_early)?;
+                if value.is_empty() && HeapReference::parse_place(place)?.is_some() {
+                    self.empty_texts.set(true);
+                }
                 self.put(value.len(), value, out)
             }
             (Datatype::Sequence { base, .. }, Form::Sequence(inner)) => {

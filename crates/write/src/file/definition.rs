@@ -175,6 +175,9 @@ impl DatasetDefinition {
         if let Some(refusal) = self.filters.writing_refusal() {
             return Err(refusal);
         }
+        if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
+            return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
+        }
         let mut checked = self.checked_copy()?;
         checked.complete_filters()?;
         Ok(checked)
@@ -195,9 +198,6 @@ impl DatasetDefinition {
         // Refuse what the format cannot represent now, not when the file is finished.
         hyperslab_formats::hdf5::writer::encode_datatype(&self.datatype)?;
         hyperslab_formats::hdf5::writer::encode_dataspace(&self.dataspace)?;
-        if self.filters.filters.iter().skip(1).any(|filter| filter.id == NBIT) {
-            return Err(Error::invalid_input("nbit after another filter, whose output it would treat as elements: leave shuffle and scaleoffset out"));
-        }
         if matches!(self.datatype, Datatype::VariableString { .. } | Datatype::Sequence { .. })
             && self.filters.filters.iter().any(|filter| filter.id == FLETCHER32)
         {

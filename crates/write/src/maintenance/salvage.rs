@@ -9,7 +9,7 @@ use hyperslab_reader::File;
 use hyperslab_storage::Existing;
 
 use super::fuse::Fused;
-use crate::file::copying::changes::Change;
+use crate::file::copying::changes::{Change, older_references};
 use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat, described_like};
 use crate::file::copying::properties::{committed_path, copy_properties, order_members, stored_order};
 use crate::file::copying::scales::{CopiedScale, CopiedScales};
@@ -192,9 +192,9 @@ impl Salvage<'_> {
     /// The path of the committed datatype of a dataset, if it is still there and still the same.
     fn committed(&mut self, path: &str, id: ObjectId, datatype: &Datatype) -> Option<String> {
         let committed = self.properties(id).committed;
-        let is_same =
-            |id| self.source.objects().iter().any(|(_, other, object)| *other == id && matches!(object, Object::Datatype(found) if **found == *datatype));
-        committed_path(self.source, path, "the dataset", committed.filter(|id| is_same(*id)), &mut self.counts.changes)
+        let is_other =
+            |id| self.source.objects().iter().any(|(_, other, object)| *other == id && !matches!(object, Object::Datatype(found) if **found == *datatype));
+        committed_path(self.source, path, "the dataset", committed.filter(|id| !is_other(*id)), &mut self.counts.changes)
     }
 
     /// What the file says of an object beyond its content; nothing of a damaged one.
@@ -239,10 +239,12 @@ impl Salvage<'_> {
                 CopiedAttribute::Referring(value, targets) => self.out.set_copied_attribute(path, name, value, &targets),
                 CopiedAttribute::References(references) => self.out.set_object_references(path, name, references),
                 CopiedAttribute::Scales(datatype, found) => {
+                    self.counts.changes.extend(older_references(path, name, &datatype));
                     scales.attach(id, found);
                     self.out.place_scales(path, name, datatype)
                 }
                 CopiedAttribute::ScaleOf(datatype, dimensions) => {
+                    self.counts.changes.extend(older_references(path, name, &datatype));
                     scales.list(id, dimensions, attribute.dataspace.element_count()?);
                     self.out.place_scales(path, name, datatype)
                 }

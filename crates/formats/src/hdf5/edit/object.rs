@@ -100,7 +100,7 @@ pub fn create_dataset(file: &FileEdit<'_>, dataset: &NewDataset, committed: Opti
             (kind::DATATYPE, CONSTANT | SHARED, object_header::committed_reference(committed.0, widths))
         }
     };
-    let time = fill_value::stored_time(&stored, dataset.fill_value.is_some(), dataset.fill_time);
+    let time = fill_value::stored_time(&stored, dataset.fill_value.is_some(), dataset.is_fill_undefined, dataset.fill_time);
     let extent = dataspace::encode_in(&dataset.dataspace, matches!(message, LayoutMessage::Chunked { .. }), widths)?;
     let mut messages = vec![
         (kind::DATASPACE, 0, extent),

@@ -73,9 +73,10 @@ pub(crate) fn value_place(message: &[u8], length: usize) -> Option<usize> {
 }
 
 /// The time that is stored for a dataset with or without a fill value. Without one, the library writes no zeros into storage that it
-/// allocates later, except at [`FillTime::Alloc`]: elements of variable length would then lead anywhere. It stores the same.
-pub(crate) fn stored_time(datatype: &Datatype, has_value: bool, time: FillTime) -> FillTime {
-    if datatype.uses_heap() && !has_value { FillTime::Alloc } else { time }
+/// allocates later, except at [`FillTime::Alloc`]: elements of variable length would then lead anywhere. It stores the same. A value that is
+/// undefined keeps its time: the library creates no dataset with properties that want it written.
+pub(crate) fn stored_time(datatype: &Datatype, has_value: bool, is_undefined: bool, time: FillTime) -> FillTime {
+    if datatype.uses_heap() && !has_value && !is_undefined { FillTime::Alloc } else { time }
 }
 
 /// Version 3 of the message; no value that is not undefined is the default, zeros. `otherwise` is when writers make room for values if the message

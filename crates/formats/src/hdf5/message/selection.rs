@@ -158,7 +158,8 @@ pub(crate) fn encode(selection: &StoredSelection, encoder: &mut Encoder) -> Resu
             return Err(Error::unsupported("writing a hyperslab that was cut"));
         }
         encoder.u64(axis.start);
-        encoder.u64(axis.stride);
+        // The library has 1 as the stride of one block.
+        encoder.u64(if axis.count == Some(1) { 1 } else { axis.stride });
         encoder.u64(axis.count.unwrap_or(u64::MAX));
         encoder.u64(axis.block.unwrap_or(u64::MAX));
     }

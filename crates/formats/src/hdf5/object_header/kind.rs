@@ -14,6 +14,7 @@ pub const LAYOUT: u16 = 0x08;
 pub const FILTER_PIPELINE: u16 = 0x0b;
 pub const ATTRIBUTE: u16 = 0x0c;
 pub const COMMENT: u16 = 0x0d;
+pub const MODIFICATION_TIME_OLD: u16 = 0x0e;
 pub const SHARED_MESSAGE_TABLE: u16 = 0x0f;
 pub const CONTINUATION: u16 = 0x10;
 pub const SYMBOL_TABLE: u16 = 0x11;

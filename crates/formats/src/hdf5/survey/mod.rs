@@ -159,6 +159,12 @@ impl Survey {
         Ok(())
     }
 
+    /// Records that references in the values or attributes of an object cannot be read: what only they lead to is not among the objects.
+    pub fn add_unreadable(&mut self, object: Option<u64>, is_chunked: bool, error: Error) {
+        let kind = if is_chunked { StructureKind::Chunk } else { StructureKind::Contiguous };
+        self.damages.push(Damage { kind, purpose: Purpose::Values, offset: error.offset().unwrap_or(0), length: 0, object, error });
+    }
+
     /// Looks for structures in `ranges`, start and length of bytes that nothing accounts for. Collections of the global heap become
     /// extents, because only values lead to them. Returns the objects that nothing leads to, except objects with headers of version 1, which have
     /// no signature.

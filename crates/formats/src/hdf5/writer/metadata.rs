@@ -285,7 +285,7 @@ fn dataset_messages(
         })?)),
         fill => fill.as_ref().map(Cow::Borrowed),
     };
-    let time = fill_value::stored_time(&dataset.datatype, fill.is_some(), dataset.fill_time);
+    let time = fill_value::stored_time(&dataset.datatype, fill.is_some(), dataset.is_fill_undefined, dataset.fill_time);
     let (message, allocation) = storage(space, dataset, element_size, file.newest)?;
     let extent = match &message {
         LayoutMessage::Chunked { .. } => dataspace::encode_resizable(&dataset.dataspace)?,

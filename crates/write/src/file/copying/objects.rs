@@ -6,7 +6,7 @@ use hyperslab_array::{Cancellation, Error, Result};
 use hyperslab_formats::{Object, ObjectId};
 use hyperslab_reader::File;
 
-use super::changes::Change;
+use super::changes::{Change, older_references};
 use super::checkpoints::Checkpoints;
 use super::choice::Choice;
 use super::dataset::{CopyCounts, DatasetCopy, StorageFormat};
@@ -78,10 +78,12 @@ pub(crate) fn copy_objects(
                 CopiedAttribute::Referring(value, targets) => out.set_copied_attribute(path, name, value, &targets)?,
                 CopiedAttribute::References(references) => out.set_object_references(path, name, references)?,
                 CopiedAttribute::Scales(datatype, found) => {
+                    counts.changes.extend(older_references(path, name, &datatype));
                     out.place_scales(path, name, datatype)?;
                     scales.attach(id, found);
                 }
                 CopiedAttribute::ScaleOf(datatype, dimensions) => {
+                    counts.changes.extend(older_references(path, name, &datatype));
                     out.place_scales(path, name, datatype)?;
                     scales.list(id, dimensions, attribute.dataspace.element_count()?);
                 }

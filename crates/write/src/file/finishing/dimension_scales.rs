@@ -12,6 +12,8 @@ use crate::file::references::object_references::{REFERENCE_BYTES, reference};
 /// Bytes of an element of a `REFERENCE_LIST`, and where it has the dimension.
 const ELEMENT_BYTES: usize = 16;
 const DIMENSION_OFFSET: usize = 8;
+/// Bytes of an element without room after the dimension, as early programs wrote it.
+const PACKED_BYTES: usize = DIMENSION_OFFSET + 4;
 /// Bytes of a variable-length element.
 const SEQUENCE_BYTES: u64 = 16;
 
@@ -81,10 +83,12 @@ pub(crate) fn dimension_scales<'a>(
     Ok(found)
 }
 
-/// A `REFERENCE_LIST` as it was in the file that it was copied from, where the number of the dimension may be a signed or big-endian integer. Any
-/// other attribute stays as it is.
+/// A `REFERENCE_LIST` as it was in the file that it was copied from, where the number of the dimension may be a signed or big-endian integer, and
+/// the last bytes of the element. Any other attribute stays as it is.
 pub(crate) fn of_type(mut attribute: NewAttribute, wanted: &Datatype) -> NewAttribute {
-    let (Datatype::Compound { members, .. }, Datatype::Compound { size, members: own }) = (wanted, &attribute.value.datatype) else { return attribute };
+    let (Datatype::Compound { size: wanted_size, members }, Datatype::Compound { size, members: own }) = (wanted, &attribute.value.datatype) else {
+        return attribute;
+    };
     let ([dataset, dimension], [own_dataset, own_dimension]) = (&**members, &**own) else { return attribute };
     let Datatype::Integer { size: 4, order, .. } = dimension.datatype else { return attribute };
     let changed = [
@@ -98,6 +102,10 @@ pub(crate) fn of_type(mut attribute: NewAttribute, wanted: &Datatype) -> NewAttr
             }
         }
     }
-    attribute.value.datatype = Datatype::Compound { size: *size, members: changed.into() };
+    let is_packed = *wanted_size == PACKED_BYTES as u64 && dimension.offset == DIMENSION_OFFSET as u64;
+    attribute.value.datatype = Datatype::Compound { size: if is_packed { *wanted_size } else { *size }, members: changed.into() };
+    if is_packed {
+        attribute.value.bytes = attribute.value.bytes.chunks_exact(ELEMENT_BYTES).flat_map(|element| element.iter().take(PACKED_BYTES)).copied().collect();
+    }
     attribute
 }
