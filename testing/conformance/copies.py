@@ -97,7 +97,8 @@ def _copied(path: str) -> Iterator[Result]:
             except Exception as error:
                 yield Result(name, "error", f"{type(error).__name__}\t{error}"[:300])
                 continue
-            stated = {one.path.encode("utf-8", "surrogateescape") for one in changes}
+            # Objects without a name begin with a character that stands for no byte. The judge does not list them.
+            stated = {one.path.encode("utf-8", "surrogateescape") for one in changes if not one.path.startswith("\udc00")}
             found = [one for one in same_file.differences(facts, same_file.describe(target)) if one.path not in unopened]
             if operation is _merge:
                 found = [one for one in found if one.cause in MERGED and not one.aspect.startswith(SCALE_LISTS)]
