@@ -150,10 +150,13 @@ def main() -> None:
         path = options.folder / f"{name}.nc"
         values = make(path, name, options.steps)
         peers = Peers(path)
-        print(f"\n{name}: {values.nbytes >> 20} MiB of values, {path.stat().st_size >> 20} MiB stored; load {os.getloadavg()[0]:.1f}; medians of {options.rounds} rounds, ms\n")
+        print(
+            f"\n{name}: {values.nbytes >> 20} MiB of values, {path.stat().st_size >> 20} MiB stored; load {os.getloadavg()[0]:.1f}; medians of {options.rounds} rounds, ms\n"
+        )
         columns = ["read, numpy", "Hyperslab", "Beacon", "xarray, Dask, flox", "DuckDB, Parquet", "h5py, numpy"]
         print("| | " + " | ".join(columns) + " |\n|---|" + "--:|" * len(columns))
         for row, (query, reduced, by_xarray) in ROWS.items():
+
             def by_h5py(reduced: Callable[[np.ndarray], Any] = reduced) -> Any:
                 with h5py.File(path, "r") as f:
                     return reduced(f["t2m"][:])

@@ -71,7 +71,9 @@ def of_numpy(values: object) -> AnyArray:
     return given
 
 
-def encoded(decoding: _native.Decoding, values: object, calendar: str | None, epoch: str | None, what: str) -> tuple[AnyArray, _native.Encoded]:
+def encoded(
+    decoding: _native.Decoding, values: object, calendar: str | None, epoch: str | None, what: str
+) -> tuple[AnyArray, tuple[bytes, bool, tuple[int, str, str] | None]]:
     """Encodes dates or durations.
 
     Args:
