@@ -347,7 +347,7 @@ def test_names_of_other_libraries_say_what_to_write(tmp_path: pathlib.Path) -> N
     opened = hs.open(tmp_path / "a.h5")
     for owner, name, says in (
         (opened["x"], "values", r"d\[\.\.\.\] reads all values"),
-        (opened["x"], "mean", r"numpy\.mean\(d\[\.\.\.\]\)"),
+        (opened["x"], "median", r"numpy\.median\(d\[\.\.\.\]\)"),
         (opened["x"], "sel", "engine='hyperslab'"),
         (opened, "variables", "index it by name"),
         (opened, "nothing", "^'File' object has no attribute 'nothing'$"),

@@ -13,6 +13,8 @@ from .views import View, distinct
 class FrameView(View):
     """A data frame, whose rows are in memory."""
 
+    is_scanned = False
+
     def __init__(self, table: FrameTable) -> None:
         self.table = table
         self._own_names = distinct(table.schema.names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -168,6 +168,8 @@ class View(ScanDataset):
     case, so these get a number."""
 
     table: Counted
+    #: Whether its rows are scanned from files, so that aggregates of them can be computed there.
+    is_scanned: ClassVar[bool] = True
 
     def __init__(self, table: Table) -> None:
         super().__init__(table._request, table.schema)

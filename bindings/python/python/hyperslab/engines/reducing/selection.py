@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ...base.type_aliases import JsonObject
-from ...tables.table import Table
 from ..views import View
 from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures
 from .classes import Asked, classes_of
@@ -56,7 +55,7 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
         raise NotReduced("grouping sets")
     if any(inner is not node and inner.get("type") == "SELECT_NODE" for inner in nodes(node)):
         raise NotReduced("a query within it")
-    if not isinstance(view.table, Table):
+    if not view.is_scanned:
         raise NotReduced("a table in memory")
     request = view._request
     if request.limit is not None or request.expression is not None:
