@@ -14,7 +14,7 @@ from ... import _native
 from ...base.type_aliases import AnyArray, Json, JsonObject
 from ..views import widened
 from .columns import SEGMENTS, TableColumns
-from .tree import NotReduced, parsed, text_of
+from .tree import NotReduced, own, text_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,9 +71,9 @@ def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, column
         raise NotReduced(f"{sum(lengths)} indexes along a dimension")
     used = asked.shown | {name for tree in (*asked.conditions, *asked.keys, *asked.vectors) for name in columns.names(tree)}
     used = {name for name in used if columns.axes.get(name) == axis}
-    own = {name: columns.own[name] for name in sorted(used)}
+    named = {name: columns.own[name] for name in sorted(used)}
     along = None if axis == SEGMENTS else axis
-    parts = [pa.table(pa.record_batch(plan.along(segment, along, list(own.values())))).rename_columns(list(own)) for segment in range(len(lengths))]
+    parts = [pa.table(pa.record_batch(plan.along(segment, along, list(named.values())))).rename_columns(list(named)) for segment in range(len(lengths))]
     if any(part.schema.types != parts[0].schema.types for part in parts):
         raise NotReduced("coordinates of different types")
     values = pa.concat_tables(parts)
@@ -87,7 +87,7 @@ def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, column
     codes, first = found
     ends = np.cumsum(lengths)[:-1]
     of_segments: list[npt.NDArray[np.uint32] | None] = [None] * len(lengths) if codes is None else list(np.split(codes, ends))
-    representatives = values.select([name for name in own if name in asked.shown]).take(pa.array(first))
+    representatives = values.select([name for name in named if name in asked.shown]).take(pa.array(first))
     return Classes(
         max(len(first), 1), of_segments, [[part[segment] for part in (np.split(v, ends) for v in vectors)] for segment in range(len(lengths))], representatives
     )
@@ -125,8 +125,7 @@ def _vectors(connection: duckdb.DuckDBPyConnection, columns: TableColumns, vecto
 
 def _template(connection: duckdb.DuckDBPyConnection, text: str, columns: TableColumns) -> JsonObject:
     """A statement over the table of a dimension, which has the name that the query gives to its table."""
-    statement = parsed(connection, text)
-    assert statement is not None  # our own text
+    statement = own(connection, text)
     statement["node"]["from_table"]["alias"] = columns.called
     return statement
 

@@ -28,6 +28,24 @@ def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> JsonObject | No
         return None
 
 
+#: Trees of our own texts, each parsed once.
+_own: dict[str, str] = {}
+_MAX_OWN = 1000
+
+
+def own(connection: duckdb.DuckDBPyConnection, text: str) -> JsonObject:
+    """The tree of a text of our own, which the caller may change."""
+    if text not in _own:
+        statement = parsed(connection, text)
+        assert statement is not None  # our own text
+        if len(_own) >= _MAX_OWN:
+            _own.clear()
+        _own[text] = json.dumps(statement)
+        return statement
+    found: JsonObject = json.loads(_own[text])
+    return found
+
+
 def text_of(connection: duckdb.DuckDBPyConnection, statement: JsonObject) -> str:
     """The SQL of a statement."""
     ((text,),) = connection.execute("select json_deserialize_sql(?::json)", [json.dumps({"error": False, "statements": [statement]})]).fetchall()
@@ -36,9 +54,7 @@ def text_of(connection: duckdb.DuckDBPyConnection, statement: JsonObject) -> str
 
 def expressions(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> list[JsonObject]:
     """The trees of expressions."""
-    statement = parsed(connection, "select " + ", ".join(texts))
-    assert statement is not None  # our own text
-    found: list[JsonObject] = statement["node"]["select_list"]
+    found: list[JsonObject] = own(connection, "select " + ", ".join(texts))["node"]["select_list"]
     return found
 
 
