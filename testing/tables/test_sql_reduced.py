@@ -6,6 +6,7 @@ import multiprocessing
 import pathlib
 
 import duckdb
+import h5py
 import hyperslab as hs
 import netCDF4
 import numpy as np
@@ -155,3 +156,74 @@ def test_a_forked_process_makes_an_instance_of_its_own(field: pathlib.Path) -> N
 
 def _asked(query: str, path: str) -> list[tuple[object, ...]]:
     return hs.sql(query, path).fetchall()
+
+
+#: Names, aliases, places, and parts of SQL that are near aggregates of a grid with the coordinates `a` and `b`.
+NEAR = """
+select A, avg(X) from t group by a
+select b as a, sum(x) from t group by 1
+select a * 2 as a, sum(x) from t group by a
+select a, sum(x) as x from t group by a having x > 50
+select a, sum(x) s from t group by a order by s desc limit 2 offset 1
+select count(x), count(*), count(1), count(a) from t
+select sum(b), max(a), min(a) from t where x > 3
+select distinct avg(x) from t group by a
+select a, avg(x) from t group by a union all select b, avg(x) from t group by b
+select avg(x) from t where a in (select a from t where b = 3)
+select 'k' k, avg(x) from t group by k
+select avg(x) from t having avg(x) > 100
+select avg(x) from t where false
+select a, avg(x) from t where null group by a
+select a is null, avg(x) from t group by 1
+select avg(x) filter (where b > 3), avg(x) filter (where x > 3 or b < 2) from t
+select sum(x) / count(*) r, -sum(x), sum(-x), sum(abs(x)) from t
+select t1.a, avg(t1.x) from t t1 group by t1.a
+select a, max(x), max(x) - min(x) as "q r" from t group by all order by all
+select count(*) from t where x is null and b = 0
+select count(*) from t where x in (1, null)
+select count(*) from t where x between b and 8
+select case when a > 1 then sum(x) else 0 end from t group by a
+from t select avg(x)
+select a, avg(x) from t group by cube(a)
+select avg(x) from t qualify row_number() over () = 1
+select avg(columns('x')) from t
+select a, string_agg(b::text, '' order by b) from t group by a
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("rows", [6, 0])
+def test_queries_near_aggregates_give_what_duckdb_gives(tmp_path: pathlib.Path, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MIN_ROWS", 0)
+    with netCDF4.Dataset(tmp_path / "near.nc", "w") as f:
+        f.createDimension("a", None)
+        f.createDimension("b", 7)
+        f.createVariable("b", "i4", ("b",))[:] = np.arange(7)
+        a, x = f.createVariable("a", "f8", ("a",)), f.createVariable("x", "f4", ("a", "b"), fill_value=-9)
+        if rows:
+            a[:] = [1, 1, 2, 2, 3, 3]
+            x[:] = np.ma.masked_equal(np.arange(rows * 7).reshape(rows, 7) % 11, 5)
+    table = hs.open(tmp_path / "near.nc").table("x")
+    with duckdb.connect() as memory:
+        memory.register("t", table.to_arrow())
+        for query in NEAR:
+            found, wanted = hs.sql(query, t=table), memory.sql(query)
+            assert (found.columns, found.types) == (wanted.columns, wanted.types), query
+            ours, theirs = (sorted(relation.fetchall(), key=str) for relation in (found, wanted))
+            assert len(ours) == len(theirs), query
+            assert all(all(map(_alike, one, other)) for one, other in zip(ours, theirs, strict=True)), query
+
+
+def test_virtual_datasets_and_members_of_compounds_are_reduced(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MIN_ROWS", 0)
+    layout = h5py.VirtualLayout((20, 4), "f8")
+    layout[:10] = h5py.VirtualSource("source.h5", "x", (10, 4))
+    with h5py.File(tmp_path / "source.h5", "w") as f:
+        f["x"] = np.arange(40.0).reshape(10, 4)
+        f["r"] = np.array([(1, 2.5), (2, np.nan), (3, 4.0)], dtype=[("i", "i4"), ("e", "f8")])
+    with h5py.File(tmp_path / "virtual.h5", "w") as f:
+        f.create_virtual_dataset("x", layout, fillvalue=-2)
+    virtual = hs.sql("select dim_1, sum(x), min(x) from x group by dim_1 order by dim_1", tmp_path / "virtual.h5")
+    assert virtual.fetchall() == [(column, sum(range(column, 40, 4)) - 20.0, -2.0) for column in range(4)]
+    records = hs.sql("select count(e), sum(i), min(e) from r where not isnan(e)", tmp_path / "source.h5")
+    assert records.fetchall() == [(2, 4, 2.5)]
+    assert all(relation.explain().splitlines()[-1].startswith("reduced") for relation in (virtual, records))

@@ -33,7 +33,7 @@ fn cost(damage: &Damage) -> &'static str {
         (K::ObjectHeader, _) => "the object, and all that only it leads to, cannot be read",
         (K::HeaderContinuation, _) => "attributes, links or other parts of the object are lost",
         (K::GlobalHeap, Purpose::Attributes) => "the value of an attribute cannot be read",
-        (K::Chunk | K::Contiguous, Purpose::Values) => "objects that only references in it lead to are not told from lost ones",
+        (K::Chunk | K::Contiguous, Purpose::Values) => "objects to which only its references lead cannot be told from lost ones",
         (K::GlobalHeap, _) => "values of variable length cannot be read",
         (K::FreeSpaceManager | K::FreeSpaceSections, _) => "free space is not used again, or used although it is not free",
         (_, Purpose::Links) => "links of the group, and all that only they lead to, are lost",

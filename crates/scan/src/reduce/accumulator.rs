@@ -49,7 +49,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// 1 for each element of which something is true; `None` if it is true of all.
+/// Masks of a block: 1 where a statement holds; `None` if it holds for every element.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Masks<'a> {
     /// The row counts.

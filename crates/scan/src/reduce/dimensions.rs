@@ -10,7 +10,7 @@ use crate::access::segment_scan::SegmentScan;
 use crate::plan::Plan;
 use crate::table::segment::{SegmentColumn, Source};
 
-/// Indexes along a dimension of which classes are made at most: with more, they are no shorter than the rows.
+/// The most indexes along a dimension that are put into classes: longer coordinates cost as much as the rows.
 const MAX_INDEXES: u64 = 1 << 20;
 
 /// The rows of a segment, and the columns that do not depend on all of its dimensions.

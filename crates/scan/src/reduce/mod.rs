@@ -6,7 +6,7 @@
 //!
 //! - [`request`]: what is reduced, and by which groups.
 //! - [`expression`]: what is computed of each element before it is reduced, with SQL's rules for NaN and null.
-//! - `dimensions`: the columns of which classes are made.
+//! - `dimensions`: the columns along dimensions, from which callers make classes.
 //! - `elements`: the values of a window by their types, and blocks of them.
 //! - `fold`: sums and extremes of a block.
 //! - `spans`: which group each element of a run belongs to.

@@ -14,7 +14,7 @@ pub const LEFT_OUT: u32 = u32::MAX;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[non_exhaustive]
 pub struct Reduction {
-    /// Number of classes of segments; 1 if they are not told apart.
+    /// Number of classes of segments; 1 if all segments are in one class.
     pub segment_classes: u32,
     /// Number of classes along each dimension of the rows; 1 for a dimension that has none.
     pub axis_classes: Vec<u32>,

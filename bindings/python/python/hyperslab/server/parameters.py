@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ..base.type_aliases import JsonObject
-from .statements import Statement, nodes
+from ..engines.reducing.tree import nodes
+from .statements import Statement
 
 if TYPE_CHECKING:
     import duckdb

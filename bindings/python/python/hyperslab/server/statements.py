@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..base.type_aliases import Json, JsonObject
+from ..base.type_aliases import JsonObject
+from ..engines.reducing.tree import nodes
 from .failures import forbidden, invalid
 
 if TYPE_CHECKING:
@@ -80,18 +80,6 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
     if len(statements) != 1:
         raise invalid("send one statement at a time" if statements else "send one statement: the query is empty")
     return Statement(text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
-
-
-def nodes(tree: Json) -> Iterator[JsonObject]:
-    """All parts of a parsed query, in no order."""
-    pending = [tree]
-    while pending:
-        here = pending.pop()
-        if isinstance(here, dict):
-            yield here
-            pending += here.values()
-        elif isinstance(here, list):
-            pending += here
 
 
 def _tables(statement: JsonObject, schema: str | None) -> tuple[TableName, ...]:

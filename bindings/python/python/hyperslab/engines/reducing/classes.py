@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: The class of an index that no row has.
 LEFT_OUT = 0xFFFF_FFFF
-#: Indexes of one dimension, over all objects of a table, of which classes are made.
+#: The most indexes of one dimension, over all objects of a table, that are put into classes.
 MAX_INDEXES = 1 << 21
 _NAME, _ROW = "hyperslab_dimension", "hyperslab_row"
 

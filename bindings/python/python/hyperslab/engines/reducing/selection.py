@@ -59,7 +59,7 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
         raise NotReduced("a table in memory")
     request = view._request
     if request.limit is not None or request.expression is not None:
-        raise NotReduced("a table with a limit, or of which rows were chosen by an expression")
+        raise NotReduced("a table with a limit, or with an expression of pyarrow as its condition")
     called = source["alias"] or source["qualified_name"]["path"][-1]
     columns = TableColumns.of(request.plan(), view.columns_in_sql(), called)
     if sum(map(math.prod, columns.shapes)) < MIN_ROWS:
