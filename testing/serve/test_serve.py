@@ -21,7 +21,9 @@ import pytest
 flight = pytest.importorskip("pyarrow.flight")
 pytest.importorskip("google.protobuf")
 
+from hyperslab.engines.reducing import query as reducing  # noqa: E402
 from hyperslab.server import FlightSqlServer, Limits  # noqa: E402
+from hyperslab.server import database as database_of_server  # noqa: E402
 from hyperslab.server.messages import make, pack, unpack  # noqa: E402
 
 TOKEN = "a-token-that-is-long"
@@ -336,6 +338,61 @@ def test_time_and_results_that_nobody_fetches(folder: pathlib.Path) -> None:
         wait_until(lambda: not running(server))
         with pytest.raises(flight.FlightServerError, match="no such result"):
             client.flight.do_get(info.endpoints[0].ticket, client.options).read_all()
+    finally:
+        server.close()
+
+
+@pytest.fixture
+def reductions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How the aggregates of queries are computed, as `explain` would say it."""
+    notes: list[str] = []
+
+    def noting(*arguments: Any) -> Any:
+        found = reducing.reduced(*arguments)
+        notes.extend(found.notes)
+        return found
+
+    monkeypatch.setattr(database_of_server, "reduced", noting)
+    return notes
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select avg(x), count(*) from {}.x where dim_0 % 3 = 1",
+        "select dim_0 // 50000 as part, sum(x), min(x), max(x) from {}.x group by part order by part",
+        "with x as (select sum(x) as s from {}.x) select s + 1 from x",
+        "select a.part, a.s - b.s from (select dim_0 % 4 as part, sum(x) s from {0}.x group by all) a, (select sum(x) s from {0}.x where x > 0) b order by 1",
+    ],
+)
+def test_aggregates_are_computed_on_the_array(client: Client, folder: pathlib.Path, reductions: list[str], query: str) -> None:
+    rows = [tuple(row.values()) for row in client.rows(query.format("numbers"))]
+    assert rows == hs.sql(query.format("n"), n=str(folder / "numbers.h5")).fetchall()
+    assert reductions and all(note.startswith("reduced in the array") for note in reductions)
+
+
+def test_aggregates_of_prepared_statements(client: Client, reductions: list[str]) -> None:
+    handle = client.prepare("select sum(x) as s, count(*) as n from numbers.x where x > ? and dim_0 < ?").prepared_statement_handle
+    reductions.clear()
+    found = client.run(handle, [0, -5], [1000, 2000])
+    chosen = [VALUES[:1000][VALUES[:1000] > 0], VALUES[:2000][VALUES[:2000] > -5]]
+    assert found == [{"s": int(one.sum()), "n": len(one)} for one in chosen]
+    assert len(reductions) == 2 and all(note.startswith("reduced in the array") for note in reductions)
+
+
+def test_explained_aggregates_are_plans(client: Client) -> None:
+    assert "PLAN" in client.rows("explain select sum(x) from numbers.x")[0]["explain_key"].upper()
+
+
+def test_a_long_aggregate_ends_at_the_limit_of_time(tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "long.h5", "w") as f:
+        f.create_dataset("z", (400_000, 500, 500), "f8", chunks=(1, 500, 500), fillvalue=1.5)
+    server, client = limited(tmp_path, seconds=0.3)
+    try:
+        since = time.monotonic()
+        assert "longer than 0.3 seconds" in client.refused("select avg(z) from long.z where z > 1")
+        wait_until(lambda: not running(server))
+        assert time.monotonic() - since < 20
     finally:
         server.close()
 

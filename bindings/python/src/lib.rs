@@ -2,6 +2,7 @@
 //! datatypes by objects of a class; numpy arrays, the display of trees and the interfaces of tables are made in Python.
 
 mod back;
+mod cancellation;
 mod check;
 mod container;
 mod dataset_definition;
@@ -123,6 +124,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<query::Query>()?;
     module.add_class::<reader::Reader>()?;
+    module.add_class::<cancellation::Cancellation>()?;
     module.add_class::<reduction::Batch>()?;
     module.add_class::<visit::Visit>()?;
     module.add_class::<writer::Writer>()?;

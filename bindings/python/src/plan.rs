@@ -7,6 +7,7 @@ use hyperslab::scan::{Layout, Naming, Nonconforming, Reduction, ScanRequest, Spl
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
+use crate::cancellation;
 use crate::error::raise;
 use crate::files::GivenFiles;
 use crate::list;
@@ -125,18 +126,26 @@ impl Plan {
     }
 
     /// The values of columns along a dimension of a segment, or of those with one value.
-    #[pyo3(signature = (segment, axis, names))]
-    fn along(&self, py: Python<'_>, segment: usize, axis: Option<usize>, names: Vec<ColumnText>) -> PyResult<Batch> {
-        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+    #[pyo3(signature = (segment, axis, names, cancellation=None))]
+    fn along(
+        &self,
+        py: Python<'_>,
+        segment: usize,
+        axis: Option<usize>,
+        names: Vec<ColumnText>,
+        cancellation: Option<&cancellation::Cancellation>,
+    ) -> PyResult<Batch> {
+        let (plan, cancellation) = (self.0.clone(), cancellation::Cancellation::of(cancellation));
         let shared = cancellation.clone();
         let names: Vec<String> = names.into_iter().map(|name| name.0).collect();
         wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.along(segment, axis, &names, &shared))).map(Batch)
     }
 
     /// Aggregates by groups; `reduction` is JSON.
-    fn reduce(&self, py: Python<'_>, reduction: &str, classes: Vec<GivenClasses>) -> PyResult<Batch> {
+    #[pyo3(signature = (reduction, classes, cancellation=None))]
+    fn reduce(&self, py: Python<'_>, reduction: &str, classes: Vec<GivenClasses>, cancellation: Option<&cancellation::Cancellation>) -> PyResult<Batch> {
         let reduction = Reduction::parse(reduction).map_err(|error| raise(py, &error))?;
-        let (plan, cancellation) = (self.0.clone(), Cancellation::new());
+        let (plan, cancellation) = (self.0.clone(), cancellation::Cancellation::of(cancellation));
         let shared = cancellation.clone();
         wait(py, &cancellation, move || {
             plan.check_open()?;

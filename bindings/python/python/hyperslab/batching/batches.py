@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..base.errors import InvalidInputError, InvalidTypeError, LimitExceededError, UnsupportedError
+from ..base.threads import in_order
 from ..base.type_aliases import Float64Array, Json, JsonObject
 from ..models.anndata import AnnData
 from ..objects.dataset import Dataset
@@ -21,7 +22,6 @@ from ..objects.group import Group
 from ..tables.table import Table
 from .arrow import as_numpy, record_batch
 from .order import TRANSFORM, Blocks, Epoch, Exact, Sequential, Share, ShuffleQuality
-from .prefetch import read_ahead
 from .sources import DatasetSource, EndToEnd, SideBySide, Source, even_edges
 from .sparse import sparse_source
 from .tables import TableSource
@@ -156,7 +156,7 @@ class Batches:
         unit = int(np.searchsorted(epoch.edges, position, side="right")) - 1
         jobs = (partial(self._read, epoch, i, max(position, int(epoch.edges[i]))) for i in range(unit, len(epoch.edges) - 1))
         batch, pending, held = first, list[dict[str, Values]](), 0
-        for pieces in read_ahead(jobs, self._threads, self._depth):
+        for pieces in in_order(jobs, self._threads, self._depth, is_awaited=False):
             for piece_rows, piece in pieces:
                 pending.append(piece)
                 held += piece_rows

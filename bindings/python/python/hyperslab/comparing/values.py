@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
 
 import numpy as np
 
 from ..base.errors import LimitExceededError, UnsupportedError
+from ..base.threads import in_order
 from ..base.type_aliases import AnyArray, ColumnValue, Int64Array, UInt8Array
 from ..objects.dataset import Dataset
 from .stored import StoredChunks
@@ -29,7 +29,6 @@ _SPARSE_FACTOR = 1 << 16
 _THREADS = 2
 
 Box = tuple[slice, ...]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -77,23 +76,7 @@ def compare_values(one: Dataset, other: Dataset, tolerance: Tolerance, stored: S
         # Without this an element of a dataset of strings of one character would be a string.
         return _compare(tuple(part.start for part in box), np.asarray(one[box]), np.asarray(other[box]), tolerance)
 
-    with concurrent.futures.ThreadPoolExecutor(_THREADS) as threads:
-        return _summary(_in_order(threads, work, boxes), one.size)
-
-
-def _in_order(threads: concurrent.futures.Executor, work: Callable[[Box], T], boxes: Iterator[Box]) -> Iterator[T]:
-    """Results in the order of the boxes, with at most one box waiting for each thread."""
-    running: list[concurrent.futures.Future[T]] = []
-    try:
-        for box in boxes:
-            running.append(threads.submit(work, box))
-            if len(running) > _THREADS:
-                yield running.pop(0).result()
-        while running:
-            yield running.pop(0).result()
-    finally:
-        for left in running:
-            left.cancel()
+    return _summary(in_order((partial(work, box) for box in boxes), _THREADS, _THREADS + 1), one.size)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from .. import _native
 from ..base.errors import InvalidInputError, NotFoundError
 from ..base.extras import require
 from ..engines.file_views import NamedTable
+from ..engines.reducing.query import reduced
 from ..engines.views import View, quoted
 from .failures import invalid
 from .files import SchemaFile
@@ -65,6 +67,8 @@ class Database:
         self._views: dict[tuple[str, str], NamedTable] = {}
         #: The views that running queries use, by the number of their connection.
         self._used: dict[int, list[View]] = {}
+        #: What stops the reductions of running queries, which are theirs alone.
+        self._reductions: dict[int, list[_native.Cancellation]] = {}
         self._stopped: set[int] = set()
 
     def statement(self, text: str, schema: str | None = None) -> Statement:
@@ -94,14 +98,25 @@ class Database:
             duckdb.Error: DuckDB refuses the query.
         """
         found = [self._view(name.file, name.table) for name in statement.tables]
+        cancellation = _native.Cancellation()
         with self._lock:
             self._used.setdefault(id(connection), []).extend(one.view for one in found)
+            self._reductions.setdefault(id(connection), []).append(cancellation)
+            if id(connection) in self._stopped:
+                cancellation.cancel()
         if statement.counted is not None and len(found) == 1:
             # From metadata: DuckDB would scan all rows.
             return connection.sql(f"select {found[0].table.count()}::bigint as {quoted(statement.counted)}")
         if schema is not None and any(name.file == schema for name in statement.tables):
             connection.execute(f"use {CATALOG}.{quoted(schema)}")
-        relation = connection.sql(statement.text, params=parameters or None)
+        views = {(name.file, name.table): one.view for name, one in zip(statement.tables, found, strict=True)}
+
+        def named(path: tuple[str, ...]) -> View | None:
+            return views.get((path[-2] if len(path) > 1 else schema or "", path[-1]))
+
+        relation = None if statement.is_explained else reduced(connection, statement.tree, parameters, named, cancellation).relation
+        if relation is None:
+            relation = connection.sql(statement.text, params=parameters or None)
         if relation is None:
             raise invalid("the statement has no rows")
         return relation
@@ -137,13 +152,17 @@ class Database:
             self._stopped.add(id(connection))
             others = {id(view) for key, views in self._used.items() if key not in self._stopped for view in views}
             own = [view for view in self._used.get(id(connection), ()) if id(view) not in others]
+            reductions = tuple(self._reductions.get(id(connection), ()))
         for view in own:
             view.cancel_scans()
+        for reduction in reductions:
+            reduction.cancel()
 
     def release(self, connection: duckdb.DuckDBPyConnection) -> None:
         """A query has ended: its connection is about to be closed."""
         with self._lock:
             views = self._used.pop(id(connection), [])
+            self._reductions.pop(id(connection), None)
             self._stopped.discard(id(connection))
             others = {id(view) for used in self._used.values() for view in used}
             for view in views:

@@ -42,6 +42,7 @@ class Statement:
         parameters: Names of its parameters in their order: `1`, `2` for those that are only counted.
         tree: The query as DuckDB parses it.
         counted: The name of the result, if the query only counts the rows of its only table.
+        is_explained: Whether the query is not computed, but explained.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Statement:
     parameters: tuple[str, ...]
     tree: JsonObject
     counted: str | None
+    is_explained: bool
 
 
 def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None = None) -> Statement:
@@ -79,7 +81,9 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
     statements = tree["statements"]
     if len(statements) != 1:
         raise invalid("send one statement at a time" if statements else "send one statement: the query is empty")
-    return Statement(text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]))
+    return Statement(
+        text, _tables(statements[0], schema), _parameters(statements[0]), statements[0], None if explained else _counted(statements[0]), bool(explained)
+    )
 
 
 def _tables(statement: JsonObject, schema: str | None) -> tuple[TableName, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import xarray
 
 from ..base.errors import InvalidInputError
 from ..base.extras import importing
+from ..base.threads import in_order
 from ..base.type_aliases import FileTableOptions, Path
 from ..files.file import File
 from ..files.file import open as open_files
@@ -91,9 +91,8 @@ class HyperslabAccessor:
         Example:
             >>> xr.open_dataset("profiles.nc", engine="hyperslab").hyperslab.load()
         """
-        with ThreadPoolExecutor(_LOADED_TOGETHER) as pool:
-            for _ in pool.map(lambda variable: variable.load(), self._dataset.variables.values()):
-                pass
+        for _ in in_order((variable.load for variable in self._dataset.variables.values()), _LOADED_TOGETHER, 2 * _LOADED_TOGETHER):
+            pass
         return self._dataset
 
     def to_netcdf(self, path: Path, mode: str = "w", **options: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from xarray.backends import BackendArray
 from xarray.core import indexing
 
 from .. import _native
+from ..base.threads import in_order
 from ..base.type_aliases import AnyArray, AnyDtype
 from ..objects.dataset import Dataset
 from .array import Along, Key, array_of, converted, forward_key, full_points
@@ -135,9 +136,8 @@ class ConcatenatedArray(BackendArray):
             for part in parts:
                 read(part)
             return
-        with ThreadPoolExecutor(workers) as pool:
-            for _ in pool.map(read, parts):
-                pass
+        for _ in in_order((partial(read, part) for part in parts), workers, 2 * workers):
+            pass
 
 
 class StackedArray(ConcatenatedArray):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from ..base.errors import InvalidInputError
+from ..base.threads import in_order
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
 
 #: If all combinations of the points' indexes are at most this many times the points, they are read at once.
@@ -103,9 +104,9 @@ def _by_groups(dataset: Indexable, points: AnyArray) -> AnyArray:
         read(0)
         return out
     # Reading and decoding release the interpreter.
-    with ThreadPoolExecutor(min(len(turns), os.cpu_count() or 1)) as pool:
-        for _ in pool.map(read, turns):
-            pass
+    threads = min(len(turns), os.cpu_count() or 1)
+    for _ in in_order((partial(read, first) for first in turns), threads, 2 * threads):
+        pass
     return out
 
 

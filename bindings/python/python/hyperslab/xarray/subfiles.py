@@ -6,12 +6,13 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..base.errors import CancelledError, InvalidInputError
+from ..base.threads import in_order
 from ..base.type_aliases import AnyArray
 from ..netcdf.plan import NetcdfPlan, NetcdfTask
 
@@ -78,15 +79,8 @@ class Subfiles:
         plan.begin()
         workers = min(self._count, threads or os.cpu_count() or 1)
         try:
-            with ThreadPoolExecutor(workers) as pool:
-                started = [pool.submit(self._task, plan, part) for part in range(self._count)]
-                try:
-                    fragments = [task.result() for task in started]
-                except BaseException:
-                    self._stopped.set()
-                    for task in started:
-                        task.cancel()
-                    raise
+            tasks = (partial(self._task, plan, part) for part in range(self._count))
+            fragments = list(in_order(tasks, workers, self._count, stop=self._stopped.set))
         except BaseException:
             plan.abort()
             raise

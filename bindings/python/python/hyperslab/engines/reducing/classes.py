@@ -54,7 +54,9 @@ class Classes:
     representatives: pa.Table
 
 
-def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, columns: TableColumns, axis: int, asked: Asked) -> Classes:
+def classes_of(
+    connection: duckdb.DuckDBPyConnection, plan: _native.Plan, columns: TableColumns, axis: int, asked: Asked, cancellation: _native.Cancellation | None
+) -> Classes:
     """The classes of the indexes of a dimension. `NotReduced` if they cannot be made.
 
     Args:
@@ -63,6 +65,7 @@ def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, column
         columns: Its columns.
         axis: The dimension, or `SEGMENTS`.
         asked: The keys and conditions.
+        cancellation: Stops the reading of coordinates.
     """
     lengths = [1 if axis == SEGMENTS else shape[axis] for shape in columns.shapes]
     if not (asked.conditions or asked.keys or asked.vectors):
@@ -73,7 +76,8 @@ def classes_of(connection: duckdb.DuckDBPyConnection, plan: _native.Plan, column
     used = {name for name in used if columns.axes.get(name) == axis}
     named = {name: columns.own[name] for name in sorted(used)}
     along = None if axis == SEGMENTS else axis
-    parts = [pa.table(pa.record_batch(plan.along(segment, along, list(named.values())))).rename_columns(list(named)) for segment in range(len(lengths))]
+    read = (plan.along(segment, along, list(named.values()), cancellation) for segment in range(len(lengths)))
+    parts = [pa.table(pa.record_batch(batch)).rename_columns(list(named)) for batch in read]
     if any(part.schema.types != parts[0].schema.types for part in parts):
         raise NotReduced("coordinates of different types")
     values = pa.concat_tables(parts)

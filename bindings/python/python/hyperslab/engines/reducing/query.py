@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ... import _native
 from ...base.errors import LimitExceededError, UnsupportedError
 from ...base.type_aliases import JsonObject
 from ..float_bounds import Parameters
@@ -35,7 +36,13 @@ class Reduced:
             view.compute()
 
 
-def reduced(connection: duckdb.DuckDBPyConnection, statement: JsonObject, parameters: Parameters, find: Callable[[tuple[str, ...]], View | None]) -> Reduced:
+def reduced(
+    connection: duckdb.DuckDBPyConnection,
+    statement: JsonObject,
+    parameters: Parameters,
+    find: Callable[[tuple[str, ...]], View | None],
+    cancellation: _native.Cancellation | None = None,
+) -> Reduced:
     """Computes the aggregates of a query on arrays, where that is the same.
 
     Args:
@@ -43,6 +50,7 @@ def reduced(connection: duckdb.DuckDBPyConnection, statement: JsonObject, parame
         statement: The query.
         parameters: Values of its parameters.
         find: The view that a name in the query means.
+        cancellation: Stops what is read of files, from any thread.
 
     Returns:
         The result, which is computed when it is read, and what was done.
@@ -61,7 +69,7 @@ def reduced(connection: duckdb.DuckDBPyConnection, statement: JsonObject, parame
             view = None if len(path) == 1 and path[0].lower() in temporary else find(path)
             if view is not None:
                 try:
-                    found, note = reduce_selection(connection, node, view)
+                    found, note = reduce_selection(connection, node, view, cancellation)
                     views.append(found)
                     notes.append(note)
                 except (NotReduced, UnsupportedError, LimitExceededError) as reason:

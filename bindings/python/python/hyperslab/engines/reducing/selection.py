@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ... import _native
 from ...base.type_aliases import JsonObject
 from ..views import View
 from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures
@@ -46,7 +47,7 @@ def _functions(node: JsonObject) -> Iterator[JsonObject]:
             pending += here.values()
 
 
-def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View) -> tuple[ReducedView, str]:
+def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, cancellation: _native.Cancellation | None) -> tuple[ReducedView, str]:
     """Rewrites a selection, so that it reads groups; says how they are made. Nothing is changed if it raises `NotReduced`."""
     source = node["from_table"]
     if source["sample"] is not None or source["at_clause"] is not None or source["column_name_alias"] or node["sample"] is not None:
@@ -85,9 +86,9 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
     for axis, vector in values.vectors:
         asked[axis].vectors.append(vector)
     plan = request.plan(columns=values.columns or _any_column(columns))
-    classes = {axis: classes_of(connection, plan, columns, axis, asked[axis]) for axis in asked}
+    classes = {axis: classes_of(connection, plan, columns, axis, asked[axis], cancellation) for axis in asked}
     places = [(axis, asked[axis].vectors.index(vector)) for axis, vector in values.vectors]
-    reduced_view = ReducedView(plan, classes, measures, condition, bool(keys), places)
+    reduced_view = ReducedView(plan, classes, measures, condition, bool(keys), places, cancellation)
     names = connection.sql(text_of(connection, {"node": node, "named_param_map": []})).columns
     name = f"hyperslab_groups_{next(_numbers)}"
     connection.register(name, reduced_view)

@@ -27,12 +27,21 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         condition: The rows that count.
         is_grouped: Whether there are no groups without rows; else there is one in any case.
         vectors: The dimension of each vector, and its number there.
+        cancellation: Stops the computation.
     """
 
     def __init__(
-        self, plan: _native.Plan, classes: dict[int, Classes], measures: Measures, condition: object, is_grouped: bool, vectors: Sequence[tuple[int, int]]
+        self,
+        plan: _native.Plan,
+        classes: dict[int, Classes],
+        measures: Measures,
+        condition: object,
+        is_grouped: bool,
+        vectors: Sequence[tuple[int, int]],
+        cancellation: _native.Cancellation | None,
     ) -> None:
         self._plan, self._classes, self._measures, self._is_grouped, self._vectors = plan, classes, measures, is_grouped, vectors
+        self._cancellation = cancellation
         dimensions = sorted(axis for axis in classes if axis != SEGMENTS)
         self._request = json.dumps(
             {
@@ -67,7 +76,7 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
             axes = [None if (codes := self._classes[axis].of_segments[segment]) is None else codes.tobytes() for axis in dimensions]
             vectors = [self._classes[axis].vectors[segment][number].tobytes() for axis, number in self._vectors]
             given.append((of_segment, axes, vectors))
-        groups = pa.table(pa.record_batch(self._plan.reduce(self._request, given)))
+        groups = pa.table(pa.record_batch(self._plan.reduce(self._request, given, self._cancellation)))
         if self._is_grouped:
             groups = groups.filter(pc.greater(groups["rows"], 0))
         columns: dict[str, pa.ChunkedArray] = {}
