@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Result = TypeVar("Result")
 
@@ -129,7 +129,7 @@ class _Crew(Generic[Result]):
             self._started -= 1
 
 
-_crews: set[_Crew[object]] = set()
+_crews: set[_Crew[Any]] = set()
 _has_ended = False
 
 
