@@ -113,6 +113,8 @@ def make_query(field: Field, rng: Any) -> str:
     keys = [_key(field, rng) for _ in range(int(rng.choice([0, 1, 1, 1, 2, 3])))]
     aggregates = [_aggregate(field, rng) for _ in range(int(rng.integers(1, 4)))]
     conditions = [_condition(field, rng) for _ in range(int(rng.choice([0, 0, 1, 2, 3])))]
+    if rng.random() < 0.08:
+        return f"select distinct {', '.join([*keys, _key(field, rng)])} from fields" + (f" where {' and '.join(conditions)}" if conditions else "")
     where = f" where {' and '.join(conditions)}" if conditions else ""
     group = ""
     if keys:
@@ -137,9 +139,11 @@ def _values(field: Field, rng: Any) -> str:
 
 
 def _aggregate(field: Field, rng: Any) -> str:
-    function = str(rng.choice(["count(*)", "count", "sum", "avg", "min", "max", "stddev", "var_pop", "bool_or", "bool_and", "sum", "avg"]))
+    function = str(rng.choice(["count(*)", "count", "sum", "avg", "min", "max", "stddev", "var_pop", "bool_or", "bool_and", "sum", "avg", "coordinate"]))
     if function == "count(*)":
         text = function
+    elif function == "coordinate":
+        text = f"{rng.choice(['min(', 'max(', 'count(distinct '])}{_key(field, rng)})"
     elif function.startswith("bool"):
         text = f"{function}({_condition(field, rng)})"
     else:

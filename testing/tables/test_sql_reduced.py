@@ -53,7 +53,19 @@ QUERIES = [
     ("select avg(a.t) from t as a where a.lat > 0 and a.time < timestamp '2001-02-01'", True),
     ("select count(*) filter (where t > 280), avg(t::double) from t", True),
     ("select lat, avg(t), rank() over (order by avg(t)) from t group by lat order by 2 limit 3", True),
+    # What is asked of coordinates follows from those that have rows.
+    ("select max(time), min(lat), count(distinct lon > 90), avg(t) from t where t > 330", True),
+    ("select lat, arg_max(time, t), max(t), count(*) from t group by lat order by lat", True),
+    ("select arg_min(lat, t) filter (where t > 0) from t", False),
+    ("select distinct month(time), lat > 0 from t where t > 330", True),
+    ("select distinct lat, lon from t where t > 340 order by lat desc, lon limit 7", True),
+    ("select lat from t group by lat having lat > 80", True),
+    ("select max(time), stddev(t) from t", False),
+    ("select count(distinct t) from t", False),
+    ("select any_value(time) from t where t > 1000", True),
+    ("select max(time), count(*), count(t), sum(t) from t where t > 1000", True),
     # What cannot be said of the array goes the other way.
+    ("select distinct t from t where t > 340", False),
     ("select lat + lon, avg(t) from t group by 1", False),
     ("select median(t) from t", False),
     ("select lat, avg(t), mode(lat) from t group by lat", False),
@@ -83,6 +95,15 @@ def test_explain_says_how_aggregates_are_computed(field: pathlib.Path, query: st
             assert all(map(_alike, one, other)), (one, other)
     note = found.explain().splitlines()[-1]
     assert note.startswith("reduced in the array: keys" if is_reduced else "not reduced in the array: "), note
+
+
+def test_as_many_groups_as_rows_are_left_to_duckdb(field: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "MAX_GROUPS", 1000)
+    found = hs.sql("select time, lat, lon, max(t) as most from t where t > 345 group by all", field)
+    with netCDF4.Dataset(field) as f:
+        t = f["t"][:].data
+    assert sorted(row[-1] for row in found.fetchall()) == sorted(t[t > 345].tolist())
+    assert found.explain().splitlines()[-1] == "not reduced in the array: nearly as many groups as rows"
 
 
 def test_variables_of_a_grid_are_reduced_together(field: pathlib.Path) -> None:

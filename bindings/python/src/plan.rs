@@ -141,6 +141,11 @@ impl Plan {
         wait(py, &cancellation, move || plan.check_open().and_then(|()| plan.along(segment, axis, &names, &shared))).map(Batch)
     }
 
+    /// An error if `reduce` cannot compute this; nothing is read.
+    fn check_reduction(&self, py: Python<'_>, reduction: &str) -> PyResult<()> {
+        Reduction::parse(reduction).and_then(|reduction| self.0.check_reduction(&reduction)).map_err(|error| raise(py, &error))
+    }
+
     /// Aggregates by groups; `reduction` is JSON.
     #[pyo3(signature = (reduction, classes, cancellation=None))]
     fn reduce(&self, py: Python<'_>, reduction: &str, classes: Vec<GivenClasses>, cancellation: Option<&cancellation::Cancellation>) -> PyResult<Batch> {

@@ -29,6 +29,26 @@ const MAX_TASKS: usize = 64;
 const MAX_WINDOWS: usize = 1 << 22;
 
 impl Plan {
+    /// Whether [`Plan::reduce`] can compute this; nothing is read.
+    ///
+    /// # Errors
+    /// `Unsupported` for values that cannot be reduced; `LimitExceeded` for too many groups.
+    pub fn check_reduction(&self, reduction: &Reduction) -> Result<()> {
+        self.prepared(reduction).map(drop)
+    }
+
+    /// The groups, the kind of each measure's values, and the bytes of the state of all groups.
+    fn prepared(&self, reduction: &Reduction) -> Result<(GroupLayout, Vec<Kind>, usize)> {
+        let kinds: Vec<Kind> = self.schema.fields().iter().map(|field| Kind::of(field.data_type())).collect();
+        let layout = GroupLayout::new(reduction)?;
+        let measures = reduction.measures.iter().map(|measure| measure.argument.kind(&kinds)).collect::<Result<Vec<Kind>>>()?;
+        let state_bytes = layout.groups.saturating_mul(8 + reduction.measures.len() * Accumulator::bytes_per_group());
+        if state_bytes > STATE_BYTES {
+            return Err(Error::limit_exceeded(format!("a reduction to {} groups", layout.groups)));
+        }
+        Ok((layout, measures, state_bytes))
+    }
+
     /// Aggregates the plan's columns by groups. `classes` has one entry for each segment.
     ///
     /// Returns a row for each group that has rows, in the order of the groups: the classes of segments and dimensions that
@@ -41,14 +61,8 @@ impl Plan {
     /// many groups; `InvalidInput` for classes that do not fit the segments. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values
     /// cannot be read; `Cancelled`.
     pub fn reduce(&self, reduction: &Reduction, classes: &[SegmentClasses], cancellation: &Cancellation) -> Result<RecordBatch> {
-        let kinds: Vec<Kind> = self.schema.fields().iter().map(|field| Kind::of(field.data_type())).collect();
-        let layout = GroupLayout::new(reduction)?;
+        let (layout, measures, state_bytes) = self.prepared(reduction)?;
         let segments = self.classed(reduction, classes)?;
-        let measures = reduction.measures.iter().map(|measure| measure.argument.kind(&kinds)).collect::<Result<Vec<Kind>>>()?;
-        let state_bytes = layout.groups.saturating_mul(8 + reduction.measures.len() * Accumulator::bytes_per_group());
-        if state_bytes > STATE_BYTES {
-            return Err(Error::limit_exceeded(format!("a reduction to {} groups", layout.groups)));
-        }
         let mut rows = vec![0u64; layout.groups];
         for (part, classes) in &segments {
             layout.count_rows(&part.selection, classes, &mut rows)?;

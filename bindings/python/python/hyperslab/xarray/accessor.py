@@ -15,6 +15,7 @@ from ..files.file import File
 from ..files.file import open as open_files
 from ..sources.file_objects import CONTENT_NAME
 from ..tables.table import Table
+from .reducing import Dimensions, reduced
 from .writing import to_netcdf
 
 if TYPE_CHECKING:
@@ -81,6 +82,26 @@ class HyperslabAccessor:
         with importing():
             from ..engines.sql import sql
         return sql(query, self.file, **options)
+
+    def reduce(self, how: str, dim: Dimensions = None) -> xarray.Dataset:
+        """Reduces variables along dimensions without loading them: blocks are read and reduced side by side, of all files of a dataset
+        that `hyperslab.open_mfdataset` opened, and of selections. Values and attributes are those of xarray's method of the same name;
+        NaN is skipped, and floats are summed in double precision. Variables in memory, of Dask and of other types are left to xarray.
+
+        Args:
+            how: `count`, `sum`, `mean`, `min`, `max`, `std` or `var`.
+            dim: The dimensions; by default all.
+
+        Returns:
+            A dataset in memory.
+
+        Raises:
+            InvalidInputError: `how` or a dimension is unknown.
+
+        Example:
+            >>> xr.open_dataset("field.nc", engine="hyperslab").hyperslab.reduce("mean", "time")
+        """
+        return reduced(self._dataset, how, dim)
 
     def load(self) -> xarray.Dataset:
         """Loads all variables side by side, where `Dataset.load` reads one after the other.

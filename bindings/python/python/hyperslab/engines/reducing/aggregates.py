@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -85,6 +86,25 @@ _SQL_TYPES = {
 }
 #: The rows of a group, whatever their values are.
 _ONE: JsonObject = {"is": "integer", "value": 1}
+#: Columns of the groups as SQL reads them, where a row of the result has one group, and where it has several.
+_OF_ONE = {name: f'first("{name}{{}}")' for name in ("count", "sum", "least", "most", "squares")}
+_OF_SEVERAL = {
+    "count": 'coalesce(sum("count{}"), 0)::bigint',
+    "sum": 'sum("sum{}")',
+    "least": 'min("least{}")',
+    "most": 'max("most{}")',
+}
+#: Aggregates of coordinates, which need to know no more than which of them have rows.
+_OF_COORDINATES = frozenset(["min", "max", "any_value"])
+#: The coordinate at which a value is the least or the most.
+_PLACES = {"arg_min": "least", "argmin": "least", "min_by": "least", "arg_max": "most", "argmax": "most", "max_by": "most"}
+
+
+class Result(NamedTuple):
+    """An aggregate over the groups: its SQL, or with `None` the function as it is written, some of whose arguments are replaced."""
+
+    text: str | None
+    replaced: dict[int, str]
 
 
 @dataclass
@@ -92,24 +112,55 @@ class Measures:
     """The measures of one selection, each once.
 
     Attributes:
+        is_finer: Whether a row of the result has several groups: one for each value of the coordinates that are aggregated.
         found: Each as the core takes it.
+        finer: The coordinates that are aggregated: the dimension and the expression of each.
         schema: The columns that the core returns of them.
     """
 
     values: Values
+    is_finer: bool = False
     found: list[JsonObject] = field(default_factory=list)
     types: list[str] = field(default_factory=list)
+    finer: list[tuple[int, JsonObject]] = field(default_factory=list)
 
-    def result(self, function: JsonObject) -> str:
-        """The SQL of an aggregate over the groups. `NotReduced` if the core does not compute it."""
+    def result(self, function: JsonObject) -> Result:
+        """An aggregate over the groups. `NotReduced` if the core does not compute it."""
         name = function["function_name"].lower()
-        if function["distinct"] or function["order_bys"]["orders"] or len(function["qualified_name"]["path"]) != 1:
-            raise NotReduced(f"{name} of distinct or ordered values")
+        if function["order_bys"]["orders"] or len(function["qualified_name"]["path"]) != 1:
+            raise NotReduced(f"{name} of ordered values")
+        if self.is_finer and (of_coordinates := self._of_coordinates(name, function)) is not None:
+            return of_coordinates
+        if function["distinct"]:
+            raise NotReduced(f"{name} of distinct values")
+        return Result(self._of_values(name, function), {})
+
+    def _of_coordinates(self, name: str, function: JsonObject) -> Result | None:
+        """An aggregate of a coordinate: as it is written, over groups of which each has one value of it."""
+        given = arguments(function)
+        axis = self.values.axis(given[0]) if given else None
+        is_distinct = name == "count" and function["distinct"]
+        if axis is None or function["filter"] is not None or not (is_distinct or name in _OF_COORDINATES or name in _PLACES):
+            return None
+        if name not in _PLACES:
+            if len(given) != 1:
+                return None
+            self.finer.append((axis, given[0]))
+            return Result(None, {})
+        if len(given) != 2 or function["distinct"]:
+            return None
+        value = self.values.value(given[1])
+        if value.type not in ("float", "double", "integer", "long"):
+            raise NotReduced(f"{name} of values that are not numbers")
+        self.finer.append((axis, given[0]))
+        return Result(None, {1: f'"{_PLACES[name]}{self._number(value, None, "extremes")}"'})
+
+    def _of_values(self, name: str, function: JsonObject) -> str:
         filter = None if function["filter"] is None else self.values.condition(function["filter"])
         given = arguments(function)
         is_count = name == "count_star" or (name == "count" and (not given or _is_one(given)))
         if is_count and filter is None:
-            return 'first("rows")'
+            return 'coalesce(sum("rows"), 0)::bigint' if self.is_finer else 'first("rows")'
         if is_count:
             return self._text(Typed(_ONE, "integer"), filter, None, "{count}")
         if name not in _RESULTS or len(given) != 1:
@@ -135,6 +186,18 @@ class Measures:
         return self.values.of.types[self.values.of.name(tree)]
 
     def _text(self, value: Typed, filter: JsonObject | None, asked: str | None, text: str) -> str:
+        number = self._number(value, filter, asked)
+        if not self.is_finer:
+            return text.format(**{name: column.format(number) for name, column in _OF_ONE.items()})
+        if asked == "deviations":
+            raise NotReduced("deviations beside aggregates of coordinates")
+        columns = {name: column.format(number) for name, column in _OF_SEVERAL.items()}
+        if value.type in ("integer", "long"):
+            columns["sum"] = f'sum("sum{number}"::hugeint)'
+        return text.format(**columns)
+
+    def _number(self, value: Typed, filter: JsonObject | None, asked: str | None) -> int:
+        """The number of the measure of these values, to which what is asked is added."""
         key = (value.tree, filter)
         number = next((at for at, known in enumerate(self.found) if (known["argument"], known["filter"]) == key), None)
         if number is None:
@@ -143,7 +206,7 @@ class Measures:
             self.types.append(value.type)
         if asked is not None:
             self.found[number][asked] = True
-        return text.format(**{name: f'first("{name}{number}")' for name in ("count", "sum", "least", "most", "squares")})
+        return number
 
     @property
     def schema(self) -> list[pa.Field]:

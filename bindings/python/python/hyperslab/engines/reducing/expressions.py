@@ -49,6 +49,11 @@ class Values:
         self.columns: list[str] = []
         self.vectors: list[tuple[int, JsonObject]] = []
 
+    def axis(self, tree: JsonObject) -> int | None:
+        """The only dimension on which an expression depends; `None` if it is not one."""
+        names = self.of.names(tree)
+        return self.of.axis(names) if names else None
+
     def condition(self, tree: JsonObject) -> JsonObject:
         """A condition."""
         return self._flag(tree)
@@ -119,6 +124,9 @@ class Values:
             return Typed({"is": "unary", "operation": "negative" if name == "-" else "absolute", "of": value.tree}, value.type)
         if name in _ARITHMETIC and len(given) == 2:
             left, right = self._typed(given[0]), self._typed(given[1])
+            if name == "/" and {left.type, right.type} <= {"integer", "long", "whole"}:
+                # DuckDB divides integers as doubles.
+                left, right = _quotient_term(left), _quotient_term(right)
             if {left.type, right.type} & {"integer", "long"}:
                 raise NotReduced("arithmetic of integers, which DuckDB checks for overflow")
             left, right = self._matched(left, right)
@@ -218,6 +226,10 @@ def _double(value: Typed) -> Typed:
     if value.type not in ("float", "integer", "long"):
         raise NotReduced("a conversion to double")
     return Typed({"is": "double", "of": value.tree}, "double")
+
+
+def _quotient_term(value: Typed) -> Typed:
+    return Typed({"is": "number", "value": float(value.tree["value"])}, "wide") if value.type == "whole" else _double(value)
 
 
 def _widened(value: Typed) -> Typed:

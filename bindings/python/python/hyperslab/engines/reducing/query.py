@@ -11,7 +11,7 @@ from ...base.type_aliases import JsonObject
 from ..float_bounds import Parameters
 from ..views import View
 from .parameters import with_constants
-from .selection import aggregates_of, reduce_selection
+from .selection import aggregates_of, is_distinct, reduce_selection
 from .tree import NotReduced, nodes, text_of
 from .view import ReducedView
 
@@ -60,11 +60,11 @@ def reduced(
     notes: list[str] = []
     views: list[ReducedView] = []
     try:
-        if not any(map(_has_aggregates, nodes(statement))):
+        if not any(map(_has_groups, nodes(statement))):
             return Reduced(None, notes)
         statement = with_constants(statement, parameters)
         temporary = {entry["key"].lower() for node in nodes(statement) if isinstance(node.get("cte_map"), dict) for entry in node["cte_map"]["map"]}
-        for node in filter(_has_aggregates, list(nodes(statement))):
+        for node in filter(_has_groups, list(nodes(statement))):
             path = tuple(node["from_table"]["qualified_name"]["path"])
             view = None if len(path) == 1 and path[0].lower() in temporary else find(path)
             if view is not None:
@@ -83,8 +83,8 @@ def reduced(
         return Reduced(None, [f"not reduced in the array: {str(error).splitlines()[0]}"])
 
 
-def _has_aggregates(node: JsonObject) -> bool:
-    """Whether it is a selection of one table with aggregates."""
+def _has_groups(node: JsonObject) -> bool:
+    """Whether it is a selection of one table with groups: aggregates, keys, or distinct rows."""
     if node.get("type") != "SELECT_NODE" or node["from_table"]["type"] != "BASE_TABLE":
         return False
-    return any(aggregates_of(node))
+    return bool(node["group_expressions"]) or is_distinct(node) or any(aggregates_of(node))

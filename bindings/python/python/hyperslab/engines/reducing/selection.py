@@ -6,13 +6,14 @@ import copy
 import itertools
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ... import _native
 from ...base.type_aliases import JsonObject
 from ..views import View
-from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures
-from .classes import Asked, classes_of
+from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures, Result
+from .classes import Asked, Classes, classes_of
 from .columns import SEGMENTS, TableColumns, is_pure
 from .expressions import Values
 from .tree import NotReduced, expressions, nodes, text_of
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Rows of a table from which on its aggregates are computed on arrays: DuckDB has read fewer before keys are computed.
 MIN_ROWS = 100_000
+#: Groups beyond which there have to be several rows for each.
+MAX_GROUPS = 1 << 20
 #: Tables of groups have names of their own in a connection.
 _numbers = itertools.count()
 
@@ -30,6 +33,11 @@ _numbers = itertools.count()
 def aggregates_of(node: JsonObject) -> Iterator[JsonObject]:
     """The aggregates of a selection, without those of selections within it."""
     return (function for function in _functions(node) if function["function_name"].lower() in AGGREGATES | OTHER_AGGREGATES)
+
+
+def is_distinct(node: JsonObject) -> bool:
+    """Whether it shows each row once."""
+    return any(modifier["type"] == "DISTINCT_MODIFIER" and not modifier["distinct_on_targets"] for modifier in node["modifiers"])
 
 
 def _functions(node: JsonObject) -> Iterator[JsonObject]:
@@ -65,43 +73,99 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
     columns = TableColumns.of(request.plan(), view.columns_in_sql(), called)
     if sum(map(math.prod, columns.shapes)) < MIN_ROWS:
         raise NotReduced("few rows")
-    values = Values(columns)
-    asked = {axis: Asked([], [], [], set()) for axis in (SEGMENTS, *range(len(columns.shapes[0])))}
-    condition = _conditions(node["where_clause"], columns, values, asked)
-    keys = _keys(node, columns)
-    for key in keys:
-        used = columns.names(key)
-        axis = columns.axis(used) if used else None
-        if axis is None:
-            raise NotReduced("a key that does not follow from one dimension")
-        asked[axis].keys.append(key)
-        asked[axis].shown |= used
-    measures = Measures(values)
     aggregates = list(aggregates_of(node))
     for function in _functions(node):
         # Of another aggregate, or a macro with one, the groups would be the rows.
         if function not in aggregates and not is_pure(function):
             raise NotReduced(f"the function {function['function_name']}")
-    texts = [measures.result(function) for function in aggregates]
-    for axis, vector in values.vectors:
-        asked[axis].vectors.append(vector)
-    plan = request.plan(columns=values.columns or _any_column(columns))
-    classes = {axis: classes_of(connection, plan, columns, axis, asked[axis], cancellation) for axis in asked}
-    places = [(axis, asked[axis].vectors.index(vector)) for axis, vector in values.vectors]
-    reduced_view = ReducedView(plan, classes, measures, condition, bool(keys), places, cancellation)
+    try:
+        wanted, plan, classes = _planned(connection, node, view, columns, cancellation, is_finer=False)
+    except NotReduced as reason:
+        try:
+            wanted, plan, classes = _planned(connection, node, view, columns, cancellation, is_finer=True)
+        except NotReduced:
+            raise reason from None
+    values = wanted.values
+    groups, rows = math.prod(found.count for found in classes.values()), sum(map(math.prod, columns.shapes))
+    if groups > MAX_GROUPS and groups > rows // 4:
+        raise NotReduced("nearly as many groups as rows")
+    places = [(axis, wanted.asked[axis].vectors.index(vector)) for axis, vector in values.vectors]
+    is_grouped = bool(wanted.keys) or wanted.measures.is_finer
+    reduced_view = ReducedView(plan, classes, wanted.measures, wanted.condition, is_grouped, places, cancellation)
     names = connection.sql(text_of(connection, {"node": node, "named_param_map": []})).columns
     name = f"hyperslab_groups_{next(_numbers)}"
     connection.register(name, reduced_view)
-    for function, replacement in zip(aggregates, expressions(connection, texts), strict=True):
-        alias = function["alias"]
-        function.clear()
-        function.update(copy.deepcopy(replacement), alias=alias)
+    for function, result in zip(aggregates, wanted.results, strict=True):
+        if result.text is not None:
+            _replace(function, expressions(connection, [result.text])[0])
+        for place, text in result.replaced.items():
+            _replace(function["arguments"][place]["expression"], expressions(connection, [text])[0])
     for column, shown in zip(node["select_list"], names, strict=False):
         if not column["alias"] and column["class"] not in ("COLUMN_REF", "STAR"):
             column["alias"] = shown
     node["where_clause"] = None
     node["from_table"] = {**source, "alias": called, "schema_name": "", "catalog_name": "", "table_name": name, "qualified_name": {"path": [name]}}
-    return reduced_view, _note(columns, keys, values)
+    return reduced_view, _note(columns, wanted.keys, values)
+
+
+def _planned(
+    connection: duckdb.DuckDBPyConnection,
+    node: JsonObject,
+    view: View,
+    columns: TableColumns,
+    cancellation: _native.Cancellation | None,
+    *,
+    is_finer: bool,
+) -> tuple[_Wanted, _native.Plan, dict[int, Classes]]:
+    """What is wanted of the array, its scan, and the classes along each dimension."""
+    wanted = _Wanted.of(node, columns, list(aggregates_of(node)), is_finer=is_finer)
+    plan = view._request.plan(columns=wanted.values.columns or _any_column(columns))
+    return wanted, plan, {axis: classes_of(connection, plan, columns, axis, asked, cancellation) for axis, asked in wanted.asked.items()}
+
+
+def _replace(tree: JsonObject, by: JsonObject) -> None:
+    alias = tree["alias"]
+    tree.clear()
+    tree.update(copy.deepcopy(by), alias=alias)
+
+
+@dataclass
+class _Wanted:
+    """What a selection wants of the array.
+
+    Attributes:
+        values: The columns and vectors that are read.
+        asked: What is asked of each dimension.
+        condition: The condition on values.
+        keys: The expressions by which it groups.
+        measures: What is computed of each group.
+        results: What becomes of each aggregate.
+    """
+
+    values: Values
+    asked: dict[int, Asked]
+    condition: JsonObject | None
+    keys: list[JsonObject]
+    measures: Measures
+    results: list[Result]
+
+    @classmethod
+    def of(cls, node: JsonObject, columns: TableColumns, aggregates: list[JsonObject], *, is_finer: bool) -> _Wanted:
+        values = Values(columns)
+        asked = {axis: Asked([], [], [], set()) for axis in (SEGMENTS, *range(len(columns.shapes[0])))}
+        condition = _conditions(node["where_clause"], columns, values, asked)
+        keys = _keys(node, columns)
+        measures = Measures(values, is_finer)
+        results = [measures.result(function) for function in aggregates]
+        for key in [*keys, *(tree for _, tree in measures.finer)]:
+            axis = values.axis(key)
+            if axis is None:
+                raise NotReduced("a key that does not follow from one dimension")
+            asked[axis].keys.append(copy.deepcopy(key))
+            asked[axis].shown |= columns.names(key)
+        for axis, vector in values.vectors:
+            asked[axis].vectors.append(vector)
+        return cls(values, asked, condition, keys, measures, results)
 
 
 def _conditions(where: JsonObject | None, columns: TableColumns, values: Values, asked: dict[int, Asked]) -> JsonObject | None:
@@ -121,6 +185,8 @@ def _conditions(where: JsonObject | None, columns: TableColumns, values: Values,
 
 def _keys(node: JsonObject, columns: TableColumns) -> list[JsonObject]:
     """The expressions by which a selection groups."""
+    if is_distinct(node) and not any(aggregates_of(node)) and not node["group_expressions"]:
+        return list(node["select_list"])
     if node["aggregate_handling"] == "FORCE_AGGREGATES":
         return [column for column in node["select_list"] if not any(aggregates_of({**_EMPTY, "select_list": column}))]
     keys = []

@@ -28,6 +28,10 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         is_grouped: Whether there are no groups without rows; else there is one in any case.
         vectors: The dimension of each vector, and its number there.
         cancellation: Stops the computation.
+
+    Raises:
+        UnsupportedError: The core does not compute it.
+        LimitExceededError: There are too many groups.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
                 "measures": measures.found,
             }
         )
+        plan.check_reduction(self._request)
         fields = [field for found in classes.values() for field in found.representatives.schema]
         self._fields = pa.schema([*fields, *measures.schema])
         self._found: pa.Table = None
