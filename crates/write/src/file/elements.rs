@@ -137,8 +137,13 @@ impl FileWriter {
     /// # Errors
     /// `NotFound` if there is no such object.
     pub fn attribute_names(&mut self, path: &str) -> Result<Vec<String>> {
-        let attributes = self.object(path)?.attributes.in_order();
-        Ok(attributes.filter(|(_, entry)| !matches!(entry, AttributeEntry::OfScales(_))).map(|(name, _)| name.to_owned()).collect())
+        let object = self.object(path)?;
+        let attributes = object.attributes.in_order();
+        let mut names: Vec<String> = attributes.filter(|(_, entry)| !matches!(entry, AttributeEntry::OfScales(_))).map(|(name, _)| name.to_owned()).collect();
+        if !object.tracked {
+            names.sort();
+        }
+        Ok(names)
     }
 
     /// The value of an attribute, `None` if it does not exist.

@@ -161,11 +161,11 @@ class WrittenObjects:
         return ("hard", None, None) if member.kind in ("object", "hard") else (member.kind, member.target, member.file)
 
     def visit(self, group: int, path: str) -> WrittenPaths:
-        """The paths of all objects below a group."""
+        """The paths of all objects below a group, in the order of the names, whatever order is tracked."""
         return WrittenPaths(list(self._below(path, "", {group})))
 
     def _below(self, group: str, above: str, seen: set[int]) -> Iterator[str]:
-        for member in self.writer.members(group):
+        for member in sorted(self.writer.members(group), key=lambda member: member.name.encode("utf-8", "surrogateescape")):
             if member.kind not in ("object", "hard"):
                 continue
             path = f"{group.rstrip('/')}/{member.name}"

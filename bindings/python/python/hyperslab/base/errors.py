@@ -144,8 +144,10 @@ class UnsupportedError(Error, NotImplementedError):
     kind = ErrorKind.UNSUPPORTED
 
 
-class ReadOnlyError(UnsupportedError, TypeError):
-    """An attempt to change a file that is open for reading."""
+class ReadOnlyError(UnsupportedError, TypeError, ValueError, OSError, KeyError):
+    """An attempt to change a file that is open for reading. h5py raises a `ValueError`, `OSError` or `KeyError`, as the method may be."""
+
+    __str__ = Error.__str__
 
 
 class MissingExtraError(UnsupportedError, ImportError):

@@ -7,12 +7,13 @@ from . import h5, h5a, h5d, h5ds, h5f, h5fd, h5g, h5i, h5l, h5o, h5p, h5pl, h5r,
 from ._hl import filters
 from ._hl.attrs import AttributeManager
 from ._hl.base import Empty, HLObject, is_hdf5
+from ._hl.blocks import MultiBlockSlice
 from ._hl.dataset import Dataset
 from ._hl.datatype import Datatype
 from ._hl.files import File, register_driver, registered_drivers, unregister_driver
 from ._hl.group import ExternalLink, Group, HardLink, SoftLink
 from ._hl.vds import VirtualLayout, VirtualSource
-from ._missing import missing_from, unsupported
+from ._missing import missing_from
 from .h5 import get_config
 from .h5r import Reference, RegionReference
 from .h5s import UNLIMITED
@@ -34,8 +35,6 @@ from .h5t import (
     vlen_dtype,
 )
 from .version import version as __version__
-
-MultiBlockSlice = unsupported("MultiBlockSlice")
 
 __all__ = [
     "UNLIMITED",

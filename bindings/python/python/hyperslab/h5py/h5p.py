@@ -19,6 +19,9 @@ CRT_ORDER_TRACKED, CRT_ORDER_INDEXED = 1, 2
 COMPACT, CONTIGUOUS, CHUNKED, VIRTUAL = range(4)
 _LAYOUTS = {"compact": COMPACT, "contiguous": CONTIGUOUS, "external": CONTIGUOUS, "chunked": CHUNKED, "virtual": VIRTUAL}
 
+#: Times of writing fill values, as in `h5d`.
+_FILL_TIMES = ("alloc", "never", "ifset")
+
 #: Kind and parts of a selection.
 _Region = tuple[str, list[list[list[int]]]]
 
@@ -77,6 +80,12 @@ class PropDCID(PropOCID):
         if chunks is None:
             raise ValueError("the dataset is not chunked")
         return tuple(chunks)
+
+    def get_fill_time(self) -> int:
+        """When the fill value is written: `h5d.FILL_TIME_ALLOC`, `FILL_TIME_NEVER` or `FILL_TIME_IFSET`."""
+        about = description_of(self._node)
+        name = about["fill_time"] if "fill_time" in about else native_of(self._node)[0].structure(native_of(self._node)[1])["fill_time"]
+        return _FILL_TIMES.index(name)
 
     def get_nfilters(self) -> int:
         """Number of filters."""

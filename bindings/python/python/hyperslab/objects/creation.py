@@ -144,7 +144,11 @@ class Creation(Node):
             found: Dataset = self[name]
             if found.kind != "dataset":
                 raise InvalidTypeError(f"{found.path} is not a dataset", self._changes.path, found.path)
-            definition.check_required(found, shape, dtype, exact, self._changes.path)
+            if options.get("maxshape") is None:
+                definition.check_required(found, shape, dtype, exact, self._changes.path)
+            else:
+                definition.check_largest(found, options["maxshape"], self._changes.path)
+                definition.check_required(found, found.shape, dtype, exact, self._changes.path)
             return found
 
     def create_dataset_like(self, name: Name, other: Any, **options: Unpack[CreateOptions]) -> Dataset:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from .. import _native
 from ..backends.backend import Notes
 from ..base.errors import Error, InvalidInputError
-from ..base.type_aliases import Key
+from ..base.type_aliases import Key, Name
 from ..values import compounds
 from ..values.encoded import encode
 from . import scales, stored_references
+from .attributes import attribute_name
 from .netcdf4_names import AttributeNames
 from .value_changes import ValueChanges
 
@@ -43,7 +44,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
         dims: tuple[str | None, ...] = self.dims
         return dims
 
-    def make_scale(self, name: str = "") -> None:
+    def make_scale(self, name: Name = "") -> None:
         """Makes the dataset a dimension scale.
 
         Args:
@@ -56,7 +57,7 @@ class DatasetChanges(ValueChanges, AttributeNames):
             >>> f["time"].make_scale("time")
         """
         with self._changes.lock:
-            scales.make(self, name)
+            scales.make(self, attribute_name(name))
 
     def attach_scale(self, axis: int, scale: scales.Scaled) -> None:
         """Attaches a scale to a dimension. A dataset that is not a scale becomes one.

@@ -57,6 +57,10 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
     empty = isinstance(data, Empty)
     if empty:
         dtype, data = dtype or data.dtype, None
+    if shape is None and data is None and not empty:
+        if dtype is None:
+            raise InvalidTypeError("a dataset needs a shape, data or a dtype")
+        empty = True  # as in h5py: a dtype alone is a dataset without elements
     kind = new_references.kind_of(data, dtype)
     if data is not None and kind is None and not isinstance(data, (str, bytes)):
         data = dtype_encoding.as_array(data, dtype)
@@ -67,7 +71,7 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
         dtype = "f4"
     datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, data)
     if isinstance(data, bytes) and dtype is None:
-        datatype = dtype_encoding.of_dtype(f"S{max(len(data), 1)}")
+        data, datatype = dtype_encoding.of_bytes(data)
     found = None if data is None else np.shape(np.asarray(data, dtype=object)) if kind else dtype_encoding.shape_of(data, datatype)
     if shape is not None:
         extent = tuple(dtype_encoding.extents("shape", shape))
@@ -77,8 +81,6 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
             data = np.reshape(np.asarray(data, dtype=object) if kind else data, extent + tuple(np.shape(data)[len(found) :]))
     elif found is not None:
         extent = found
-    elif not empty:
-        raise InvalidInputError("a dataset needs a shape or data")
     return Stated(None if empty else extent, datatype, data, time)
 
 
@@ -124,10 +126,24 @@ def storage(
     if maxshape is True:
         maxshape = (None,) * len(stated.shape or ())
     largest = None if maxshape is None else dtype_encoding.extents("maxshape", maxshape, unlimited=True)
-    if chunks is True and not found and (largest is None or largest == list(stated.shape or ())):
-        chunks = _halved(stated.shape or (), stated.datatype.size)
+    if stated.shape and not found and (chunks is True or (chunks is None and largest is not None)) and largest in (None, list(stated.shape)):
+        chunks = _halved(stated.shape, stated.datatype.size)
     chosen = None if chunks is None or isinstance(chunks, bool) else dtype_encoding.extents("chunks", chunks)
+    _check_chunks(stated.shape, largest, chunks, chosen)
     return Storage(largest, chosen, found)
+
+
+def _check_chunks(shape: tuple[int, ...] | None, largest: list[int | None] | None, chunks: object, chosen: list[int] | None) -> None:
+    """Chunks that h5py refuses, too."""
+    if chunks is False and largest is not None and largest != list(shape or ()):
+        raise InvalidInputError("chunks=False: a dataset that can grow has chunks")
+    if not chosen:
+        return
+    if not shape:
+        raise InvalidTypeError("a scalar or empty dataset has no chunks")
+    for chunk, extent, most in zip(chosen, shape, shape if largest is None else largest, strict=False):
+        if most is not None and chunk > max(most, extent, 1):
+            raise InvalidInputError(f"chunks={tuple(chosen)} are larger than the dataset, which is at most {tuple(shape if largest is None else largest)}")
 
 
 def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
@@ -190,6 +206,17 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
     )
 
 
+def check_largest(found: Dataset, maxshape: MaxShapeLike | bool | None, file: str | None = None) -> None:
+    """Checks that a dataset which `require_dataset` has found may grow as far as was asked for; its shape may be any then, as in h5py.
+
+    Raises:
+        InvalidTypeError: It may not, or further.
+    """
+    wanted = (None,) * len(found.shape) if maxshape is True else tuple(dtype_encoding.extents("maxshape", maxshape, unlimited=True))
+    if found.maxshape != wanted:
+        raise InvalidTypeError(f"{found.path} has maxshape {found.maxshape}, not {wanted}", file, found.path)
+
+
 def check_required(found: Dataset, shape: ShapeLike, dtype: DtypeLike, exact: bool, file: str | None = None) -> None:
     """Checks that a dataset which `require_dataset` has found is the one that was asked for.
 
@@ -205,7 +232,7 @@ def check_required(found: Dataset, shape: ShapeLike, dtype: DtypeLike, exact: bo
 
 def _halved(shape: tuple[int, ...], size: int) -> list[int]:
     chunks = [max(n, 1) for n in shape]
-    while math.prod(chunks) * size > 1 << 20:
+    while math.prod(chunks) * size > 1 << 20 and any(n > 1 for n in chunks):  # an element may be larger
         longest = chunks.index(max(chunks))
         chunks[longest] = -(-chunks[longest] // 2)
     return chunks

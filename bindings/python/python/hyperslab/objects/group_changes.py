@@ -73,7 +73,9 @@ class GroupChanges(Creation, NetcdfDefinitions):
         Example:
             >>> f.move("x", "old/x")
         """
-        self._changes.rename(normal(self._below(source)), normal(self._below(dest)))
+        before, after = normal(self._below(source)), normal(self._below(dest))
+        if before != after or source not in self:
+            self._changes.rename(before, after)
 
     def copy(
         self,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from ..base.type_aliases import Path
 from ..base.visible import visible
 
 
@@ -35,8 +37,8 @@ class ExternalLink:
         >>> f["grid"] = hs.ExternalLink("grid.h5", "/cells")
     """
 
-    def __init__(self, file: str, path: str) -> None:
-        self.file, self.path = file, path
+    def __init__(self, file: Path, path: str) -> None:
+        self.file, self.path = os.fsdecode(file), path
 
     @property
     def filename(self) -> str:

@@ -10,17 +10,26 @@ from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.type_aliases import DtypeLike, Key, MaxShapeLike, Path, ShapeLike
 from ..values import dtype_encoding, indexing_keys
 
+#: The end of a selection that grows, as HDF5 and h5py write it.
+UNLIMITED = 2**64 - 1
+
 #: Start, stride, count and block of each dimension; `None` is all.
 Axes = list[list[int]] | None
 
 
-def _axes(key: Key, shape: tuple[int, ...]) -> tuple[Axes, int]:
-    """What a key selects, and how many elements those are."""
+def _axes(key: Key, shape: tuple[int, ...]) -> tuple[Axes, int, tuple[int, ...]]:
+    """What a key selects, how many elements those are, and their shape."""
+    if any(isinstance(along, slice) and along.stop == UNLIMITED for along in (key if isinstance(key, tuple) else (key,))):
+        raise UnsupportedError("a virtual dataset that grows with its source (h5py.UNLIMITED): give the extent")
     selected = indexing_keys.select(key, shape)
     if selected.mask is not None or any(not isinstance(axis, tuple) for axis in selected.axes):
         raise UnsupportedError("virtual datasets by masks or lists of indexes: give slices")
     axes = [[start, step, count, 1] if step > 1 else [start, 1, 1, count] for start, count, step in selected.axes]
-    return axes, math.prod(selected.box)
+    return axes, math.prod(selected.box), selected.shape
+
+
+class SlicedSourceError(InvalidInputError, RuntimeError):
+    """A part of a part of a source, which is a `RuntimeError` in h5py."""
 
 
 class VirtualSource:
@@ -57,9 +66,11 @@ class VirtualSource:
         self.count = math.prod(self.shape)
 
     def __getitem__(self, key: Key) -> VirtualSource:
+        if self.axes is not None:
+            raise SlicedSourceError(f"a part of a part of {self.name}: select it at once")
         part = object.__new__(VirtualSource)
         part.__dict__.update(self.__dict__)
-        part.axes, part.count = _axes(key, self.shape)
+        part.axes, part.count, part.shape = _axes(key, self.shape)
         return part
 
 
@@ -88,7 +99,7 @@ class VirtualLayout:
     def __setitem__(self, key: Key, source: VirtualSource) -> None:
         if not isinstance(source, VirtualSource):
             raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}")
-        axes, count = _axes(key, self.shape)
+        axes, count, _ = _axes(key, self.shape)
         if count != source.count:
             raise InvalidInputError(f"{source.count} elements of {source.name} for {count} of a virtual dataset")
         path = "." if self.filename is not None and os.path.abspath(source.path) == os.path.abspath(self.filename) else source.path

@@ -41,9 +41,8 @@ def encoded(
     if given_dtype.kind in "mM":
         raise UnsupportedError(f"attribute '{name}': times of numpy ({given_dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
     datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
-    if isinstance(value, bytes):
-        given = np.bytes_(value)
-        datatype = dtype_encoding.of_dtype(f"S{max(len(value), 1)}")
+    if isinstance(value, bytes) and dtype is None:
+        given, datatype = dtype_encoding.of_bytes(value)
     data = dtype_encoding.stored(given, datatype, heap)
     found = data.shape if kind else dtype_encoding.shape_of(given, datatype)
     return list(found), datatype, data.tobytes(), heap

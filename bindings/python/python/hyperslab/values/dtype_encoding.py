@@ -161,7 +161,7 @@ def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     if _is_without_dtype(number) or (number.class_name == "float" and not number.is_ordinary):
         raise UnsupportedError(f"writing {number.class_name}s of {number.size} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'")
     if not datatype.uses_heap:
-        given = np.asarray(values)
+        given = exact_numbers(values, target)
         if given.dtype.kind == "U" and target.kind == "S":
             given = np.char.encode(given, "utf-8" if datatype.utf8 else "ascii")
         is_wider = target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize
@@ -379,7 +379,16 @@ def as_array(data: Any, dtype: DtypeLike | None) -> AnyArray:
     if isinstance(data, np.ndarray):
         return data
     names = None if plain else np.dtype(dtype).names
-    return np.asarray(data) if names is None else compounds.rows(data, names)
+    return exact_numbers(data, None if plain else np.dtype(dtype)) if names is None else compounds.rows(data, names)
+
+
+def exact_numbers(values: Any, wanted: AnyDtype | None) -> AnyArray:
+    """Values as an array. Where integers are wanted, integers of Python stay exact: numpy makes doubles of `[1, 2**63]`."""
+    array = np.asarray(values)
+    if wanted is None or wanted.kind not in "iu" or array.dtype.kind != "f" or isinstance(values, (np.ndarray, np.generic, float)):
+        return array
+    exact = np.asarray(values, dtype=object)
+    return exact if all(isinstance(value, (int, np.integer)) for value in exact.reshape(-1)) else array
 
 
 def of_values(dtype: DtypeLike | None, values: Values) -> Datatype:
@@ -390,6 +399,13 @@ def of_values(dtype: DtypeLike | None, values: Values) -> Datatype:
         return of_dtype(str)
     array = np.asarray(values)
     return of_dtype(array.dtype, array)
+
+
+def of_bytes(value: bytes) -> tuple[Any, Datatype]:
+    """How a value of `bytes` is stored, as h5py does: ASCII text of variable length; what such text cannot hold, and `numpy.bytes_`, of fixed length."""
+    if type(value) is bytes and b"\0" not in value and value.isascii():
+        return value, of_dtype(np.dtype("O", metadata={"vlen": bytes}))
+    return np.bytes_(value), of_dtype(f"S{max(len(value), 1)}")
 
 
 def shape_of(values: Any, datatype: Datatype) -> tuple[int, ...]:

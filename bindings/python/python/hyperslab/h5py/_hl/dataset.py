@@ -13,6 +13,7 @@ from ...objects.value_views import FieldsView
 from .. import h5d, h5ds, h5t
 from ..names import quoted
 from .base import HLObject
+from .blocks import MultiBlockSlice, without_blocks
 from .dims import DimensionManager
 from .vds import VDSmap
 
@@ -23,10 +24,20 @@ _KNOWN_FILTERS = (1, 2, 3, 4, 6, 32000)
 __all__ = ["AsStrView", "AsTypeView", "Dataset", "FieldsView"]
 
 
+def _may_have_blocks(key: Any) -> bool:
+    return isinstance(key, (tuple, MultiBlockSlice))
+
+
 class Dataset(HLObject, dataset.Dataset):
     """An array in a file, with h5py's names and values."""
 
     _id_class = h5d.DatasetID
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(without_blocks(key, self.shape) if _may_have_blocks(key) else key)
+
+    def __setitem__(self, key: Any, values: Any) -> None:
+        super().__setitem__(without_blocks(key, self.shape) if _may_have_blocks(key) else key, values)
 
     @property
     def shape(self) -> Any:

@@ -8,7 +8,7 @@ from typing import IO, Any, NoReturn
 from ... import _native
 from ...backends.backend import Backend
 from ...base.arguments import wrong_mode
-from ...base.errors import InvalidInputError, UnsupportedError
+from ...base.errors import ConflictError, InvalidInputError, UnsupportedError
 from ...base.type_aliases import OpenOptions, Option, Path
 from ...files import file
 from ...writing.new_file import creating_of
@@ -30,10 +30,20 @@ _DRIVERS_OF_CHANGES = (None, "sec2", "stdio")
 _DRIVERS = (None, "sec2", "stdio", "core", "direct", "split", "family")
 
 
+def _version(name: str) -> str:
+    return "v200" if name == "latest" else name
+
+
 class NotHdf5Error(InvalidInputError, OSError):
     """A file is not HDF5, which h5py reports as an `OSError`."""
 
     __str__ = InvalidInputError.__str__
+
+
+class ExistingFileError(ConflictError, FileExistsError):
+    """There is a file of this name already, which h5py reports as a `FileExistsError`."""
+
+    __str__ = ConflictError.__str__
 
 
 class File(Group, file.File):
@@ -53,12 +63,20 @@ class File(Group, file.File):
     ) -> None:
         if mode not in ("r", "r+", "a", "w", "w-", "x"):
             raise wrong_mode(mode, ("r", "r+", "a", "w", "x"))
+        self._libver, self._meta_block_size = libver, int(str(more.pop("meta_block_size", None) or 2048))
+        if userblock_size is not None and (not isinstance(userblock_size, int) or isinstance(userblock_size, bool)):
+            raise InvalidInputError(f"userblock_size={userblock_size!r}: give a number of bytes")
+        if userblock_size and mode == "r":
+            raise InvalidInputError("userblock_size is an option of a file that is created or changed")
         if mode not in ("r", "r+") and not (mode == "a" and is_existing(name)):
             self._swmr, self._driver = swmr, driver or "sec2"
             given = {"driver": driver, "swmr": swmr, **more}
             options = {option: given.pop(option) for option in ("alignment", "threads", "track_order", "durable", "storage_options") if option in given}
             strategy = given.pop("fs_strategy", None), given.pop("fs_page_size", None)
-            created = creating_of(name, "x" if mode == "a" else mode, *strategy, libver, given, userblock_size=userblock_size or 0, **options)
+            try:
+                created = creating_of(name, "x" if mode == "a" else mode, *strategy, libver, given, userblock_size=userblock_size or 0, **options)
+            except ConflictError as error:
+                raise ExistingFileError(error.message, error.file) from None
             file.File.__init__(self, created)
             return
         if driver not in (_DRIVERS if mode == "r" else _DRIVERS_OF_CHANGES):
@@ -67,6 +85,9 @@ class File(Group, file.File):
         if isinstance(name, ObjectID):
             name = name._node._backend
         file.File.__init__(self, name if isinstance(name, (_native.File, Backend)) else _opened(name, mode))
+        if userblock_size and self.userblock_size != userblock_size:
+            self.close()
+            raise InvalidInputError(f"userblock_size={userblock_size}: the file has a user block of another size")
 
     @classmethod
     def in_memory(cls, file_image: object = None, **_: object) -> NoReturn:
@@ -80,13 +101,14 @@ class File(Group, file.File):
 
     @property
     def libver(self) -> tuple[str, str]:
-        """The versions of HDF5's format that are read."""
-        return ("earliest", "v200")
+        """The oldest and the newest version of HDF5's format that was asked for; all versions are read."""
+        low, high = self._libver if isinstance(self._libver, tuple) else (self._libver or "earliest", "latest")
+        return _version(low), _version(high)
 
     @property
     def meta_block_size(self) -> int:
-        """HDF5's default; it concerns writing only."""
-        return 2048
+        """What was asked for, by default HDF5's: nothing here depends on it."""
+        return self._meta_block_size
 
     @property
     def swmr_mode(self) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from typing import Any
 
-from ...base.errors import NotFoundError
+from ...base.errors import InvalidTypeError, NotFoundError
 from ...objects import group
 from ...objects.links import ExternalLink, HardLink, SoftLink
 from ...objects.paths import path_text
@@ -81,5 +82,17 @@ class Group(HLObject, group.Group):
     def _ipython_key_completions_(self) -> list[str]:
         return sorted(name for name in self if isinstance(name, str))
 
+    def setdefault(self, name: Any, default: Any = None) -> Any:
+        """The member of a name; if there is none, `default` is stored, and returned as it is given."""
+        if name in self:
+            return self[name]
+        if default is None:
+            raise InvalidTypeError("None is no value of a dataset")
+        self[name] = default
+        return default
+
     def __repr__(self) -> str:
         return f"<HDF5 group {quoted(self, whole=True)} ({len(self)} members)>" if self else "<Closed HDF5 group>"
+
+
+MutableMapping.register(Group)
