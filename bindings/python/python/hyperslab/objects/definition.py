@@ -137,13 +137,8 @@ def _check_chunks(shape: tuple[int, ...] | None, largest: list[int | None] | Non
     """Chunks that h5py refuses, too."""
     if chunks is False and largest is not None and largest != list(shape or ()):
         raise InvalidInputError("chunks=False: a dataset that can grow has chunks")
-    if not chosen:
-        return
-    if not shape:
+    if chosen and not shape:
         raise InvalidTypeError("a scalar or empty dataset has no chunks")
-    for chunk, extent, most in zip(chosen, shape, shape if largest is None else largest, strict=False):
-        if most is not None and chunk > max(most, extent, 1):
-            raise InvalidInputError(f"chunks={tuple(chosen)} are larger than the dataset, which is at most {tuple(shape if largest is None else largest)}")
 
 
 def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
