@@ -103,8 +103,8 @@ mod tests {
     #[test]
     fn equal_values_are_one_class() -> Result<()> {
         let floats: ArrayRef = Arc::new(Float32Array::from(vec![Some(0.0), Some(f32::NAN), None, Some(-0.0), Some(-f32::NAN), None, Some(1.5)]));
-        assert_eq!(classes(&[floats.clone()], &[0, 1, 2, 3, 4, 5, 6])?, Some((vec![0, 1, 2, 0, 1, 2, 3], vec![0, 1, 2, 6])));
-        assert_eq!(classes(&[floats.clone()], &[3, 4, 6])?, Some((vec![0, 0, 0, 0, 1, 0, 2], vec![3, 4, 6])), "indexes in use only");
+        assert_eq!(classes(std::slice::from_ref(&floats), &[0, 1, 2, 3, 4, 5, 6])?, Some((vec![0, 1, 2, 0, 1, 2, 3], vec![0, 1, 2, 6])));
+        assert_eq!(classes(std::slice::from_ref(&floats), &[3, 4, 6])?, Some((vec![0, 0, 0, 0, 1, 0, 2], vec![3, 4, 6])), "indexes in use only");
         let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some("a"), None, Some("b"), Some("a"), None, None]));
         assert_eq!(classes(&[texts, floats], &[0, 1, 2, 3, 4, 5, 6])?, Some((vec![0, 1, 2, 3, 1, 2, 4], vec![0, 1, 2, 3, 6])), "equal in both columns");
         let numbers: ArrayRef = Arc::new(arrow_array::UInt64Array::from_iter_values(0..7));

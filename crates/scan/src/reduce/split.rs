@@ -42,6 +42,11 @@ impl Measured {
     pub fn new(column: String, sum: bool, extremes: bool) -> Self {
         Self { column, sum, extremes }
     }
+
+    /// What a reduction computes of it, if it is the column of this number.
+    fn measure(&self, number: usize) -> Measure {
+        Measure { argument: Expression::Column { column: number }, filter: None, sum: self.sum, extremes: self.extremes, deviations: false }
+    }
 }
 
 /// The aggregates of a split by groups.
@@ -90,8 +95,8 @@ impl Plan {
     pub fn group_bound(&self, keys: &[String]) -> Result<Option<u64>> {
         let mut bound = 0u64;
         for part in self.parts() {
-            let Some(keys) = part_keys(part, keys)? else { return Ok(None) };
-            let mut axes: Vec<usize> = keys.iter().filter_map(|(_, axis)| *axis).collect();
+            let Some(keys) = key_axes(part, keys)? else { return Ok(None) };
+            let mut axes: Vec<usize> = keys.into_iter().flatten().collect();
             axes.sort_unstable();
             axes.dedup();
             let counts = axes.iter().filter_map(|axis| Some(part.selection.axes().get(*axis)?.count()));
@@ -102,15 +107,16 @@ impl Plan {
 
     fn groups_of(&self, rows: Rows, keys: &[String], measured: &[Measured], cancellation: &Cancellation) -> Result<Option<Groups>> {
         let part = self.part_with(rows)?;
-        let Some(axes) = part_keys(part, keys)?.filter(|_| self.request.limit.is_none()) else { return Ok(None) };
-        let keys = axes.into_iter().map(|(name, axis)| GroupKey::of(part, name, axis, cancellation)).collect::<Result<Vec<_>>>()?;
+        let Some(axes) = key_axes(part, keys)?.filter(|_| self.request.limit.is_none()) else { return Ok(None) };
+        let keys = keys.iter().zip(axes).map(|(name, axis)| GroupKey::of(part, name, axis, cancellation)).collect::<Result<Vec<_>>>()?;
         let boxes: Vec<Selection> = boxes(&part.selection, rows).map(|rows| select(&part.selection, rows)).collect();
         let max_groups = STATE_BYTES / bytes_per_group(measured.len());
         let Some(classes) = classes_of(part, &keys, &boxes, max_groups)? else { return Ok(None) };
         let counts: Vec<u32> = classes.iter().map(|classes| classes.as_ref().map_or(1, |classes| classes.first.len() as u32)).collect();
         let axes = classes.iter().map(|classes| classes.as_ref().map(|classes| classes.of_indexes.clone())).collect();
         let of_segment = SegmentClasses { class: 0, axes, vectors: Vec::new() };
-        let (columns, measures) = self.measures(measured)?;
+        let columns = measured.iter().map(|measured| self.column_to_read(measured)).collect::<Result<Vec<_>>>()?;
+        let measures = measured.iter().enumerate().map(|(number, measured)| measured.measure(number)).collect();
         let reduction = Reduction { segment_classes: 1, axis_classes: counts, measures, ..Reduction::default() };
         let wanted: Arc<[String]> = columns.iter().map(|(name, _)| name.clone()).collect();
         let segments = boxes.into_iter().map(|of_box| (part.restricted_to(of_box, wanted.clone()), &of_segment)).collect();
@@ -128,16 +134,10 @@ impl Plan {
         }))
     }
 
-    /// The columns to read, and what is computed of them.
-    fn measures(&self, measured: &[Measured]) -> Result<(Vec<(String, Kind)>, Vec<Measure>)> {
-        let (mut columns, mut measures) = (Vec::new(), Vec::new());
-        for (number, measured) in measured.iter().enumerate() {
-            let field = self.schema.field_with_name(&measured.column).map_err(|error| Error::not_found(error.to_string()))?;
-            columns.push((measured.column.clone(), Kind::of(field.data_type())));
-            let argument = Expression::Column { column: number };
-            measures.push(Measure { argument, filter: None, sum: measured.sum, extremes: measured.extremes, deviations: false });
-        }
-        Ok((columns, measures))
+    /// A measured column with its type.
+    fn column_to_read(&self, measured: &Measured) -> Result<(String, Kind)> {
+        let field = self.schema.field_with_name(&measured.column).map_err(|error| Error::not_found(error.to_string()))?;
+        Ok((measured.column.clone(), Kind::of(field.data_type())))
     }
 }
 
@@ -150,16 +150,17 @@ struct GroupKey {
 }
 
 impl GroupKey {
-    fn of(part: &SegmentScan, name: String, axis: Option<usize>, cancellation: &Cancellation) -> Result<Self> {
+    fn of(part: &SegmentScan, name: &str, axis: Option<usize>, cancellation: &Cancellation) -> Result<Self> {
         let internal = || Error::internal("a key that its segment does not have");
         let extent = axis.map_or(Some(1), |axis| part.segment.shape.get(axis).copied()).ok_or_else(internal)?;
-        let values = values_along(part, part.segment.column(&name).ok_or_else(internal)?, extent, cancellation)?;
-        Ok(Self { name, axis, values })
+        let values = values_along(part, part.segment.column(name).ok_or_else(internal)?, extent, cancellation)?;
+        Ok(Self { name: name.to_owned(), axis, values })
     }
 }
 
-/// The names of keys with the dimension that each follows from; `None` if one does not, or if indexes find rows faster than a reduction reads.
-fn part_keys(part: &SegmentScan, keys: &[String]) -> Result<Option<Vec<(String, Option<usize>)>>> {
+/// The dimension that each key follows from, `None` for one that has one value. Returns `None` if a key does not follow from a dimension, or if
+/// indexes find rows faster than a reduction reads.
+fn key_axes(part: &SegmentScan, keys: &[String]) -> Result<Option<Vec<Option<usize>>>> {
     let ndim = part.segment.shape.len();
     let mut found = Vec::new();
     for name in keys {
@@ -168,7 +169,7 @@ fn part_keys(part: &SegmentScan, keys: &[String]) -> Result<Option<Vec<(String, 
         if axis.and_then(|axis| part.segment.shape.get(axis)).is_some_and(|extent| *extent > MAX_INDEXES) {
             return Ok(None);
         }
-        found.push((name.clone(), axis));
+        found.push(axis);
     }
     Ok(Some(found).filter(|_| part.indexed_predicates.is_empty()))
 }
