@@ -55,9 +55,10 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<
 }
 
 /// Describes the table: `{"files": …, "schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes":
-/// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …]}`. `listSizes` has the list length of each column whose
+/// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …], "groups": …}`. `listSizes` has the list length of each column whose
 /// lists all have the same length. `omitted` has the members of the group that are not a column in any file. `files` is the number
-/// of files that were not skipped; a table of known columns may have none.
+/// of files that were not skipped; a table of known columns may have none. `groups` is an upper bound of the number of groups by the
+/// `keys` of the request; null if splits do not compute them without making rows.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     mut env: JNIEnv<'local>,
@@ -68,8 +69,10 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
     let described = guard(&mut env, |env| {
         let request = TableRequest::parse(&text(env, &request)?)?;
         let cancellation = PLANNINGS.find(planning)?;
-        let files =
-            plan_each_file(&request, &cancellation, |plan| Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec())))?;
+        let files = plan_each_file(&request, &cancellation, |plan| {
+            let groups = request.keys.as_ref().map_or(Ok(None), |keys| plan.group_bound(keys))?;
+            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec(), groups))
+        })?;
         // Only a table whose columns are known gets a request for columns.
         if files.done.is_empty() && request.columns.is_none() {
             return Err(no_files_error(&files));
@@ -77,7 +80,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let schema = union(files.done.iter().map(|(index, (schema, ..))| (path_of(&request, *index), schema)), request.nonconforming)?;
         let mut whole = PlanExtent::none();
         let mut chunks = ChunkCount::none();
-        for (_, (_, extent, count, _)) in files.done.iter() {
+        for (_, (_, extent, count, _, _)) in files.done.iter() {
             chunks.all = chunks.all.saturating_add(count.all);
             chunks.left = chunks.left.saturating_add(count.left);
             whole.rows = whole.rows.saturating_add(extent.rows);
@@ -92,12 +95,14 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let omitted: BTreeMap<&str, &str> = files
             .done
             .iter()
-            .flat_map(|(_, (.., omitted))| omitted)
+            .flat_map(|(_, (_, _, _, omitted, _))| omitted)
             .filter(|omitted| schema.field_with_name(&omitted.name).is_err())
             .map(|omitted| (omitted.name.as_str(), omitted.reason.as_str()))
             .collect();
         let omitted: Vec<_> = omitted.into_iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
+        let groups = files.done.iter().try_fold(0u64, |sum, (_, (.., groups))| Some(sum.saturating_add((*groups)?)));
         let answer = json!({
+            "groups": groups.map(long).transpose()?,
             "files": files.done.len(),
             "schema": struct_type(&schema)?,
             "rows": long(whole.rows.min(request.limit.unwrap_or(u64::MAX)).saturating_sub(request.offset.unwrap_or(0)))?,

@@ -1,16 +1,16 @@
-//! `NativeReader`: reads the batches of one split, or one row of aggregates over them.
+//! `NativeReader`: reads the batches of one split, or aggregates over them.
 
 use std::sync::Mutex;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
-use hyperslab::scan::{Batches, Split};
+use hyperslab::scan::{Batches, GroupedSplit, Split};
 use hyperslab::{Cancellation, Error, Result, Session, interruption};
 use jni::JNIEnv;
 use jni::objects::{JByteArray, JClass, JString};
 use jni::sys::{jint, jlong, jlongArray};
 
-use crate::aggregate::{Aggregate, aggregate, schema_of};
+use crate::aggregate::{Aggregate, aggregate, grouped_schema, measured, of_groups, of_rows, parse_keys, schema_of};
 use crate::boundary::{bytes, guard, jni_error, long, text};
 use crate::exported::{export_batch, export_schema};
 use crate::request::TopRequest;
@@ -24,14 +24,14 @@ struct Reader {
     session: PooledSession,
 }
 
-struct Source {
-    /// The schema of the rows.
-    schema: SchemaRef,
-    rows: RowSource,
-    /// Aggregates to compute instead of returning rows; empty for rows.
-    aggregates: Vec<Aggregate>,
-    /// Whether the row of aggregates was returned.
-    aggregates_done: bool,
+/// What a reader returns.
+enum Source {
+    /// The rows of a split.
+    Rows { schema: SchemaRef, rows: RowSource },
+    /// One row of aggregates; no batches after it was returned.
+    Aggregates { rows: SchemaRef, batches: Option<Batches>, aggregates: Vec<Aggregate> },
+    /// Aggregates with the keys of their groups.
+    Groups { schema: SchemaRef, groups: GroupSource },
 }
 
 /// Where the rows of a split come from.
@@ -40,6 +40,69 @@ enum RowSource {
     All(Batches),
     /// From its first rows in a sort order; `None` before they are read.
     Top { split: Box<Split>, top: TopRequest, batches: Option<std::vec::IntoIter<RecordBatch>> },
+}
+
+/// Where groups come from.
+enum GroupSource {
+    /// Computed already; `None` after they were returned.
+    Made(Option<RecordBatch>),
+    /// From the split's rows, each of which is a group of its own. Spark combines them.
+    Rows { batches: Batches, keys: Vec<String>, aggregates: Vec<Aggregate> },
+}
+
+impl Source {
+    /// Opens the rows of a split, all or those of `top`.
+    fn rows(split: Split, top: Option<TopRequest>, session: &Session, cancellation: &Cancellation) -> Result<Self> {
+        let batches = split.read(session, cancellation)?;
+        let schema = batches.schema();
+        let rows = match top {
+            None => RowSource::All(batches),
+            Some(top) => RowSource::Top { split: Box::new(split), top, batches: None },
+        };
+        Ok(Self::Rows { schema, rows })
+    }
+
+    fn aggregates(split: &Split, aggregates: Vec<Aggregate>, session: &Session, cancellation: &Cancellation) -> Result<Self> {
+        let batches = split.read(session, cancellation)?;
+        Ok(Self::Aggregates { rows: batches.schema(), batches: Some(batches), aggregates })
+    }
+
+    /// Computes the groups of a split, or opens its rows if they do not form groups by dimensions.
+    fn groups(split: &Split, keys: Vec<String>, aggregates: Vec<Aggregate>, session: &Session, cancellation: &Cancellation) -> Result<Self> {
+        let measured = measured(&aggregates);
+        Ok(match split.group(&keys, &measured, session, cancellation)? {
+            GroupedSplit::Groups(groups) => {
+                let batch = of_groups(groups, measured, &aggregates)?;
+                Self::Groups { schema: batch.schema(), groups: GroupSource::Made(Some(batch)) }
+            }
+            GroupedSplit::Rows(batches) => {
+                let schema = grouped_schema(&keys, &aggregates, &batches.schema())?;
+                Self::Groups { schema, groups: GroupSource::Rows { batches, keys, aggregates } }
+            }
+        })
+    }
+
+    /// The schema of the batches.
+    fn schema(&self) -> Result<SchemaRef> {
+        match self {
+            Self::Rows { schema, .. } | Self::Groups { schema, .. } => Ok(schema.clone()),
+            Self::Aggregates { rows, aggregates, .. } => schema_of(aggregates, rows),
+        }
+    }
+
+    fn next(&mut self, session: &Session, cancellation: &Cancellation) -> Result<Option<RecordBatch>> {
+        match self {
+            Self::Rows { rows, .. } => rows.next(session, cancellation),
+            Self::Aggregates { rows, batches, aggregates } => match batches.take() {
+                Some(mut batches) => aggregate(&mut batches, aggregates, rows).map(Some),
+                None => Ok(None),
+            },
+            Self::Groups { groups: GroupSource::Made(batch), .. } => Ok(batch.take()),
+            Self::Groups { groups: GroupSource::Rows { batches, keys, aggregates }, .. } => {
+                batches.next_batch().transpose()?.map(|batch| of_rows(&batch, keys, aggregates)).transpose()
+            }
+        }
+    }
 }
 
 impl RowSource {
@@ -78,7 +141,8 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_end<'local>(mut env: JNIEn
 }
 
 /// Opens a serialized split with the session that `options` (JSON) describe, and returns a handle. `aggregates` is a JSON
-/// list; if it is empty, the reader returns rows: all of them, or the rows of `top` (JSON, `null` for all).
+/// list; if it is empty and `keys` is `null`, the reader returns rows: all of them, or the rows of `top` (JSON, `null` for all).
+/// `keys` (a JSON list) are the columns by which rows are grouped.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     mut env: JNIEnv<'local>,
@@ -87,21 +151,23 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_open<'local>(
     split: JByteArray<'local>,
     options: JString<'local>,
     aggregates: JString<'local>,
+    keys: JString<'local>,
     top: JString<'local>,
 ) -> jlong {
     guard(&mut env, |env| {
         let split = Split::decode(&bytes(env, &split)?)?;
+        let file = split.file().to_owned();
         let session = PooledSession::new(text(env, &options)?)?;
         let aggregates = Aggregate::parse(&text(env, &aggregates)?)?;
+        let keys = parse_keys(&text(env, &keys)?)?;
+        let top = TopRequest::parse(&text(env, &top)?)?;
         let cancellation = CANCELLATIONS.find(cancellation)?.as_ref().clone();
-        let read = || split.read(session.session(), &cancellation);
-        let batches = interruption::cancellable(&cancellation, read).map_err(|error| error.in_file(split.file()))?;
-        let schema = batches.schema();
-        let rows = match TopRequest::parse(&text(env, &top)?)? {
-            None => RowSource::All(batches),
-            Some(top) => RowSource::Top { split: Box::new(split), top, batches: None },
-        };
-        let source = Mutex::new(Source { schema, rows, aggregates, aggregates_done: false });
+        let source = interruption::cancellable(&cancellation, || match keys {
+            Some(keys) => Source::groups(&split, keys, aggregates, session.session(), &cancellation),
+            None if aggregates.is_empty() => Source::rows(split, top, session.session(), &cancellation),
+            None => Source::aggregates(&split, aggregates, session.session(), &cancellation),
+        });
+        let source = Mutex::new(source.map_err(|error| error.in_file(&file))?);
         Ok(READERS.insert(Reader { source, cancellation, session }))
     })
 }
@@ -112,7 +178,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_schema<'local>(mut env: JN
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        if source.aggregates.is_empty() { export_schema(&source.schema) } else { export_schema(schema_of(&source.aggregates, &source.schema)?.as_ref()) }
+        export_schema(source.schema()?.as_ref())
     })
 }
 
@@ -122,19 +188,7 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_next<'local>(mut env: JNIE
     guard(&mut env, |_| {
         let reader = READERS.find(reader)?;
         let mut source = reader.source.lock().map_err(|_| Error::internal("an earlier read of this split failed"))?;
-        let Source { schema, rows, aggregates, aggregates_done } = &mut *source;
-        let next = interruption::cancellable(&reader.cancellation, || {
-            if aggregates.is_empty() {
-                rows.next(reader.session.session(), &reader.cancellation)
-            } else if std::mem::replace(aggregates_done, true) {
-                Ok(None)
-            } else if let RowSource::All(batches) = rows {
-                aggregate(batches, aggregates, schema).map(Some)
-            } else {
-                Err(Error::internal("aggregates of the first rows"))
-            }
-        });
-        match next? {
+        match interruption::cancellable(&reader.cancellation, || source.next(reader.session.session(), &reader.cancellation))? {
             Some(batch) => export_batch(batch),
             None => Ok(0),
         }

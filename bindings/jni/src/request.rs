@@ -204,6 +204,8 @@ pub(crate) struct TableRequest {
     pub offset: Option<u64>,
     /// The first rows in a sort order that each split returns.
     pub top: Option<TopRequest>,
+    /// The columns by which rows are to be grouped, for a description.
+    pub keys: Option<Vec<String>>,
     pub batch_rows: Option<usize>,
     pub decode: Option<bool>,
     /// Maximum number of partitions; takes precedence over `target_bytes`.

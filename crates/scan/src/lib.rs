@@ -37,6 +37,7 @@ pub use read::batches::Batches;
 pub use reduce::dimensions::Dimensions;
 pub use reduce::expression::Expression;
 pub use reduce::request::{LEFT_OUT, Measure, Reduction, SegmentClasses};
+pub use reduce::split::{GroupedSplit, Groups, Measured};
 pub use request::{Layout, Naming, Nonconforming, ScanRequest, SortKey};
 pub use table::along::AlongValues;
 pub use table::array_part::ArrayPart;

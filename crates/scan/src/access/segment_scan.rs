@@ -123,6 +123,11 @@ impl SegmentScan {
         }
     }
 
+    /// The same segment with fewer rows, and other columns; the predicate is still to be tested.
+    pub(crate) fn restricted_to(&self, selection: Selection, wanted: Arc<[String]>) -> Self {
+        Self { wanted, residual: self.residual.clone(), ..self.narrowed_to(selection) }
+    }
+
     /// Windows for a reduction, which keeps nothing of them: so small that their values stay in the processor's caches, unless chunks are
     /// decoded.
     pub(crate) fn reduced_windows(&self) -> Result<Windows> {

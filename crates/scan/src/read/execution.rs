@@ -27,8 +27,8 @@ impl Plan {
         Ok(self.read(work, cancellation))
     }
 
-    /// Reads `rows` of the plan's only segment, for a split.
-    fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
+    /// The plan's only segment, of which a split has `rows`.
+    pub(crate) fn part_with(&self, rows: Rows) -> Result<&Arc<SegmentScan>> {
         let [part] = self.parts.as_slice() else {
             return Err(Error::internal("a split has one object"));
         };
@@ -36,6 +36,12 @@ impl Plan {
             let message = "there are fewer rows than when this split was planned: plan again";
             return Err(Error::new(ErrorKind::Conflict, message).at_object(&part.segment.path).in_file(part.segment.opened.name()));
         }
+        Ok(part)
+    }
+
+    /// Reads `rows` of the plan's only segment, for a split.
+    pub(crate) fn read_rows(&self, rows: Rows, cancellation: &Cancellation) -> Result<Batches> {
+        let part = self.part_with(rows)?;
         let columns = part.columns_read();
         let windows = part.windows(&columns)?;
         // Use the windows of the whole scan, clipped; the pipeline cuts a clipped window into boxes.

@@ -11,7 +11,7 @@ use crate::plan::Plan;
 use crate::table::segment::{SegmentColumn, Source};
 
 /// The most indexes along a dimension that are put into classes: longer coordinates cost as much as the rows.
-const MAX_INDEXES: u64 = 1 << 20;
+pub(super) const MAX_INDEXES: u64 = 1 << 20;
 
 /// The rows of a segment, and the columns that do not depend on all of its dimensions.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ impl Plan {
 }
 
 /// The dimension on which alone a column depends; `Some(None)` if it depends on none.
-fn axis_of(column: &SegmentColumn, dimensions: usize) -> Option<Option<usize>> {
+pub(super) fn axis_of(column: &SegmentColumn, dimensions: usize) -> Option<Option<usize>> {
     match &column.source {
         Source::Index { axis } | Source::Coordinate { axis, .. } | Source::Along { axis, .. } => Some(Some(*axis)),
         Source::Row if dimensions == 1 => Some(Some(0)),
@@ -89,7 +89,7 @@ fn axis_of(column: &SegmentColumn, dimensions: usize) -> Option<Option<usize>> {
     }
 }
 
-fn values_along(part: &SegmentScan, column: &SegmentColumn, extent: u64, cancellation: &Cancellation) -> Result<ArrayRef> {
+pub(super) fn values_along(part: &SegmentScan, column: &SegmentColumn, extent: u64, cancellation: &Cancellation) -> Result<ArrayRef> {
     match &column.source {
         Source::Coordinate { dataset, column, .. } => match part.coordinates.get(dataset) {
             Some(values) => Ok(values.clone()),

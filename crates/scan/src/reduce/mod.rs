@@ -12,14 +12,22 @@
 //! - `spans`: which group each element of a run belongs to.
 //! - `accumulator`: sums and extremes of all groups.
 //! - `run`: reads windows in parallel and combines them in an order that does not depend on threads.
-//! - `result`: the groups as a record batch.
+//! - `groups`: groups as numbers.
+//! - `result`: the groups as a record batch, or as summaries.
+//! - `classed`: reduces a plan by classes that callers give.
+//! - `classes`: which indexes have equal values.
+//! - `split`: the groups of one split by columns along dimensions.
 
 mod accumulator;
+mod classed;
+mod classes;
 pub(crate) mod dimensions;
 mod elements;
 pub mod expression;
 mod fold;
+mod groups;
 pub mod request;
 mod result;
 mod run;
 mod spans;
+pub mod split;

@@ -1,4 +1,4 @@
-//! The groups of a reduction as a record batch.
+//! The groups of a reduction as a record batch, or as summaries.
 
 use std::sync::Arc;
 
@@ -8,20 +8,19 @@ use hyperslab_array::{Error, Result};
 
 use super::accumulator::{Accumulator, Groupwise};
 use super::fold::Number;
+use super::run::Reduced;
+use crate::read::aggregate::{Extremes, Summary};
 
 /// Digits of the greatest decimal number of 16 bytes.
 const DIGITS: u8 = 38;
 
 /// The groups that have rows, in order; the only one even without.
-pub(super) fn record_batch(classes: &[u32], rows: &[u64], rejected: &[u64], accumulators: &[Accumulator]) -> Result<RecordBatch> {
-    let rows: Vec<u64> = match rejected.is_empty() {
-        true => rows.to_vec(),
-        false => rows.iter().zip(rejected).map(|(rows, rejected)| rows - rejected).collect(),
-    };
+pub(super) fn record_batch(reduced: &Reduced) -> Result<RecordBatch> {
+    let Reduced { layout, rows, accumulators } = reduced;
     let kept: Vec<usize> = rows.iter().enumerate().filter(|(_, count)| **count > 0 || rows.len() == 1).map(|(group, _)| group).collect();
     let mut columns = Columns { kept: &kept, found: Vec::new() };
     let mut stride = rows.len();
-    for (place, count) in classes.iter().enumerate() {
+    for (place, count) in layout.classes.iter().enumerate() {
         let count = (*count).max(1) as usize;
         stride /= count;
         if count > 1 {
@@ -44,6 +43,33 @@ pub(super) fn record_batch(classes: &[u32], rows: &[u64], rejected: &[u64], accu
         }
     }
     columns.batch()
+}
+
+/// The results of an accumulator for some groups.
+pub(super) fn summaries(accumulator: &Accumulator, rows: &[u64], groups: &[usize]) -> Vec<Summary> {
+    let left_out = accumulator.left_out();
+    let of_group = |group: &usize| {
+        let at = |counts: &[u64]| counts.get(*group).copied().unwrap_or(0);
+        let nulls = at(left_out);
+        let (nans, extremes) = match accumulator {
+            Accumulator::Counted(_) => (0, None),
+            Accumulator::Floats(found) => (at(&found.nans), Some(float_extremes(found, *group))),
+            Accumulator::Doubles(found) => (at(&found.nans), Some(float_extremes(found, *group))),
+            Accumulator::Integers(found) => {
+                let of = |values: &[i64]| values.get(*group).copied().unwrap_or(0).into();
+                let sum = found.sums.get(*group).copied().unwrap_or(0);
+                (0, Some(Extremes::Integer { minimum: of(&found.least), maximum: of(&found.most), sum }))
+            }
+        };
+        let count = at(rows) - nulls - nans;
+        Summary { count, nulls, nans, extremes: extremes.filter(|_| count > 0) }
+    };
+    groups.iter().map(of_group).collect()
+}
+
+fn float_extremes<T: Number<Total = f64>>(found: &Groupwise<T>, group: usize) -> Extremes {
+    let of = |values: &[T]| values.get(group).map_or(0.0, |value| value.double());
+    Extremes::Float { minimum: of(&found.least), maximum: of(&found.most), sum: found.sums.get(group).copied().unwrap_or(0.0) }
 }
 
 fn counts(kept: &[usize], of: impl Fn(usize) -> Option<u64>) -> Result<Int64Array> {

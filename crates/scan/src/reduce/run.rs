@@ -6,134 +6,95 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::RecordBatch;
+use arrow_array::ArrayRef;
 use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
+use hyperslab_reader::Session;
 use rayon::prelude::*;
 
 use super::accumulator::{Accumulator, At, Masks};
 use super::elements::{AlongRun, Block, Column, Kind, beyond, both};
 use super::fold::BLOCK;
-use super::request::{LEFT_OUT, Reduction, SegmentClasses};
-use super::result::record_batch;
+use super::groups::GroupLayout;
+use super::request::{Reduction, SegmentClasses};
 use super::spans::{Groups, Span, spans};
 use crate::access::segment_scan::SegmentScan;
 use crate::access::window_columns::Window;
-use crate::plan::Plan;
 use crate::window::Rows;
 
-/// Bytes of the results of all tasks.
-const STATE_BYTES: usize = 256 << 20;
 /// Tasks into which windows are shared out at most: more than a machine has threads, few enough to combine.
 const MAX_TASKS: usize = 64;
 /// Windows of one reduction at most.
 const MAX_WINDOWS: usize = 1 << 22;
 
-impl Plan {
-    /// Whether [`Plan::reduce`] can compute this; nothing is read.
+/// A reduction, and the rows that it reads.
+pub(super) struct Work<'a> {
+    /// Names and types of the columns that expressions use.
+    pub columns: Vec<(String, Kind)>,
+    pub reduction: &'a Reduction,
+    pub segments: Vec<(SegmentScan, &'a SegmentClasses)>,
+    /// The most bytes of the results of all tasks.
+    pub state_bytes: usize,
+}
+
+/// The results of all rows.
+pub(super) struct Reduced {
+    pub layout: GroupLayout,
+    /// Number of rows of each group.
+    pub rows: Vec<u64>,
+    /// For each measure the results of each group.
+    pub accumulators: Vec<Accumulator>,
+}
+
+impl Work<'_> {
+    /// The groups, the kind of each measure's values, and the bytes of the results of a task.
     ///
     /// # Errors
     /// `Unsupported` for values that cannot be reduced; `LimitExceeded` for too many groups.
-    pub fn check_reduction(&self, reduction: &Reduction) -> Result<()> {
-        self.prepared(reduction).map(drop)
-    }
-
-    /// The groups, the kind of each measure's values, and the bytes of the state of all groups.
-    fn prepared(&self, reduction: &Reduction) -> Result<(GroupLayout, Vec<Kind>, usize)> {
-        let kinds: Vec<Kind> = self.schema.fields().iter().map(|field| Kind::of(field.data_type())).collect();
-        let layout = GroupLayout::new(reduction)?;
-        let measures = reduction.measures.iter().map(|measure| measure.argument.kind(&kinds)).collect::<Result<Vec<Kind>>>()?;
-        let state_bytes = layout.groups.saturating_mul(8 + reduction.measures.len() * Accumulator::bytes_per_group());
-        if state_bytes > STATE_BYTES {
+    pub fn prepared(&self) -> Result<(GroupLayout, Vec<Kind>, usize)> {
+        let layout = GroupLayout::new(self.reduction)?;
+        let kinds: Vec<Kind> = self.columns.iter().map(|(_, kind)| *kind).collect();
+        let measures = self.reduction.measures.iter().map(|measure| measure.argument.kind(&kinds)).collect::<Result<Vec<Kind>>>()?;
+        let state_bytes = layout.groups.saturating_mul(bytes_per_group(measures.len()));
+        if state_bytes > self.state_bytes {
             return Err(Error::limit_exceeded(format!("a reduction to {} groups", layout.groups)));
         }
         Ok((layout, measures, state_bytes))
     }
 
-    /// Aggregates the plan's columns by groups. `classes` has one entry for each segment.
-    ///
-    /// Returns a row for each group that has rows, in the order of the groups: the classes of segments and dimensions that
-    /// have more than one (`segment`, `axis0` …), `rows`, and for each measure `count0`, and as asked `sum0`, `least0`, `most0`
-    /// (NaN is greater than every number, as in SQL) and `squares0`, the sum of squared differences from the mean. If there is
-    /// only one group, it is returned even without rows.
-    ///
-    /// # Errors
-    /// `Unsupported` if rows would have to be tested one by one, or for values that cannot be reduced; `LimitExceeded` for too
-    /// many groups; `InvalidInput` for classes that do not fit the segments. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values
-    /// cannot be read; `Cancelled`.
-    pub fn reduce(&self, reduction: &Reduction, classes: &[SegmentClasses], cancellation: &Cancellation) -> Result<RecordBatch> {
-        let (layout, measures, state_bytes) = self.prepared(reduction)?;
-        let segments = self.classed(reduction, classes)?;
+    pub fn run(&self, session: &Session, cancellation: &Cancellation) -> Result<Reduced> {
+        let Self { reduction, segments, .. } = self;
+        let (layout, measures, state_bytes) = self.prepared()?;
         let mut rows = vec![0u64; layout.groups];
-        for (part, classes) in &segments {
+        for (part, classes) in segments {
             layout.count_rows(&part.selection, classes, &mut rows)?;
         }
-        let make = || Partial::new(reduction, &measures, layout.groups);
-        let total = if reduction.condition.is_none() && reduction.measures.is_empty() {
-            make()?
-        } else {
-            let windows = self.reduced_windows(&segments)?;
-            let tasks = shared_out(&windows, (STATE_BYTES / state_bytes.max(1)).clamp(1, MAX_TASKS));
-            let (columns, run) = (self.column_names(), Mutex::new(None));
-            let work = |task: &&[(usize, Rows)]| -> Result<Partial> {
-                let mut partial = make()?;
-                for (segment, rows) in *task {
-                    let (part, classes) = segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
-                    partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
-                }
-                Ok(partial)
-            };
-            let partials: Vec<Partial> = self.session.compute(|| tasks.par_iter().map(work).collect::<Result<_>>())?;
-            let mut partials = partials.into_iter();
-            let mut total = partials.next().map_or_else(make, Ok)?;
-            partials.try_for_each(|partial| total.merge(&partial))?;
-            total
+        let is_tested = reduction.condition.is_some() || segments.iter().any(|(part, _)| part.residual.is_some());
+        let make = || Partial::new(reduction, &measures, layout.groups, is_tested);
+        if !is_tested && reduction.measures.is_empty() {
+            return Ok(Reduced { layout, rows, accumulators: Vec::new() });
+        }
+        let windows = self.windows()?;
+        let tasks = shared_out(&windows, (self.state_bytes / state_bytes.max(1)).clamp(1, MAX_TASKS));
+        let (columns, run) = (self.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Mutex::new(None));
+        let work = |task: &&[(usize, Rows)]| -> Result<Partial> {
+            let mut partial = make()?;
+            for (segment, rows) in *task {
+                let (part, classes) = segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
+                partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
+            }
+            Ok(partial)
         };
-        record_batch(&layout.classes, &rows, &total.rejected, &total.accumulators)
+        let partials: Vec<Partial> = session.compute(|| tasks.par_iter().map(work).collect::<Result<_>>())?;
+        let mut partials = partials.into_iter();
+        let mut total = partials.next().map_or_else(make, Ok)?;
+        partials.try_for_each(|partial| total.merge(&partial))?;
+        rows.iter_mut().zip(&total.rejected).for_each(|(rows, rejected)| *rows -= rejected);
+        Ok(Reduced { layout, rows, accumulators: total.accumulators })
     }
 
-    fn column_names(&self) -> Vec<String> {
-        self.schema.fields().iter().map(|field| field.name().clone()).collect()
-    }
-
-    /// The segments that have rows, without the indexes that are left out.
-    fn classed<'a>(&self, reduction: &Reduction, classes: &'a [SegmentClasses]) -> Result<Vec<(SegmentScan, &'a SegmentClasses)>> {
-        let unfit = || Error::invalid_input("classes that do not fit the segments of a plan");
-        self.dimensions()?;
-        if classes.len() != self.parts.len() {
-            return Err(unfit());
-        }
-        let mut found = Vec::new();
-        for (part, classes) in self.parts().zip(classes).filter(|(_, classes)| classes.class != LEFT_OUT) {
-            let shape = &part.segment.shape;
-            let vectors = classes.vectors.iter().zip(&reduction.vector_axes);
-            let fits = shape.len() == reduction.axis_classes.len()
-                && classes.axes.len() == shape.len()
-                && classes.vectors.len() == reduction.vector_axes.len()
-                && classes.class < reduction.segment_classes
-                && vectors.into_iter().all(|(vector, axis)| shape.get(*axis) == Some(&(vector.len() as u64)));
-            if !fits {
-                return Err(unfit());
-            }
-            let mut axes = Vec::new();
-            for ((axis, of_axis), (extent, count)) in part.selection.axes().iter().zip(&classes.axes).zip(shape.iter().zip(&reduction.axis_classes)) {
-                axes.push(match of_axis {
-                    None => axis.clone(),
-                    Some(of_axis) => {
-                        if of_axis.len() as u64 != *extent || of_axis.iter().any(|class| class >= count && *class != LEFT_OUT) {
-                            return Err(unfit());
-                        }
-                        kept(axis, of_axis)?
-                    }
-                });
-            }
-            found.push((part.narrowed_to(Selection::new(axes, shape)?), classes));
-        }
-        Ok(found)
-    }
-
-    fn reduced_windows(&self, segments: &[(SegmentScan, &SegmentClasses)]) -> Result<Vec<(usize, Rows)>> {
+    fn windows(&self) -> Result<Vec<(usize, Rows)>> {
         let mut all = Vec::new();
-        for (number, (part, _)) in segments.iter().enumerate() {
+        for (number, (part, _)) in self.segments.iter().enumerate() {
             if part.selection.is_empty() {
                 continue;
             }
@@ -148,15 +109,9 @@ impl Plan {
     }
 }
 
-/// The indexes of an axis that are in a class.
-fn kept(axis: &Axis, classes: &[u32]) -> Result<Axis> {
-    let is_kept = |index: &u64| usize::try_from(*index).ok().and_then(|index| classes.get(index)).is_some_and(|class| *class != LEFT_OUT);
-    if !classes.contains(&LEFT_OUT) {
-        return Ok(axis.clone());
-    }
-    let indexes: Vec<u64> = axis.indexes().filter(is_kept).collect();
-    let runs = indexes.chunk_by(|one, next| one + 1 == *next).map(|run| (run.first().copied().unwrap_or(0), run.len() as u64));
-    Axis::of_runs(runs)
+/// Bytes of the results of one group.
+pub(super) fn bytes_per_group(measures: usize) -> usize {
+    size_of::<u64>() + measures.saturating_mul(Accumulator::bytes_per_group())
 }
 
 /// Windows in as many tasks of about equally many rows, each of adjacent windows.
@@ -178,64 +133,6 @@ fn shared_out(windows: &[(usize, Rows)], tasks: usize) -> Vec<&[(usize, Rows)]> 
     shares
 }
 
-/// How groups are numbered: classes of segments, then of dimensions, the last one fastest.
-struct GroupLayout {
-    /// Number of classes of segments, and of each dimension.
-    classes: Vec<u32>,
-    /// Distance between the groups of adjacent classes.
-    strides: Vec<usize>,
-    groups: usize,
-}
-
-impl GroupLayout {
-    fn new(reduction: &Reduction) -> Result<Self> {
-        let classes: Vec<u32> = std::iter::once(reduction.segment_classes).chain(reduction.axis_classes.iter().copied()).collect();
-        let mut strides = vec![0usize; classes.len()];
-        let mut groups = 1usize;
-        for (stride, count) in strides.iter_mut().zip(&classes).rev() {
-            *stride = groups;
-            let more = groups.checked_mul((*count).max(1) as usize).filter(|groups| *groups < u32::MAX as usize);
-            groups = more.ok_or_else(|| Error::limit_exceeded("a reduction to more than 32 bits of groups"))?;
-        }
-        Ok(Self { classes, strides, groups })
-    }
-
-    fn of_segment(&self, classes: &SegmentClasses) -> usize {
-        classes.class as usize * self.strides.first().copied().unwrap_or(0)
-    }
-
-    /// The part of the group's number that an index along a dimension gives.
-    fn of_index(&self, classes: &SegmentClasses, axis: usize, index: u64) -> usize {
-        let of_axis = classes.axes.get(axis).and_then(Option::as_ref);
-        let class = of_axis.map_or(Some(0), |of_axis| of_axis.get(usize::try_from(index).ok()?).copied());
-        class.unwrap_or(0) as usize * self.strides.get(axis + 1).copied().unwrap_or(0)
-    }
-
-    fn is_classed(&self, axis: usize) -> bool {
-        self.classes.get(axis + 1).is_some_and(|count| *count > 1)
-    }
-
-    /// Adds the number of rows of a segment to each group.
-    fn count_rows(&self, selection: &Selection, classes: &SegmentClasses, rows: &mut [u64]) -> Result<()> {
-        let mut counts: Vec<(usize, u64)> = vec![(self.of_segment(classes), 1)];
-        for (axis, indexes) in selection.axes().iter().enumerate() {
-            let along: Vec<(usize, u64)> = if self.is_classed(axis) {
-                let mut along = std::collections::BTreeMap::new();
-                indexes.indexes().for_each(|index| *along.entry(self.of_index(classes, axis, index)).or_insert(0u64) += 1);
-                along.into_iter().collect()
-            } else {
-                vec![(0, indexes.count())]
-            };
-            counts = counts.iter().flat_map(|(group, count)| along.iter().map(move |(more, times)| (group + more, count.saturating_mul(*times)))).collect();
-        }
-        for (group, count) in counts {
-            let rows = rows.get_mut(group).ok_or_else(beyond)?;
-            *rows = rows.saturating_add(count);
-        }
-        Ok(())
-    }
-}
-
 /// What the windows of one segment have in common.
 struct WindowReduction<'a> {
     part: &'a SegmentScan,
@@ -248,6 +145,24 @@ struct WindowReduction<'a> {
 }
 
 impl WindowReduction<'_> {
+    /// The columns of a window, and 1 for each row that the segment's own predicate keeps. If it keeps none, other columns are not read.
+    fn read(&self, window: &Window<'_>, cancellation: &Cancellation) -> Result<(Vec<Column>, Option<Vec<u8>>)> {
+        let columns = |values: Vec<ArrayRef>| values.into_iter().map(Column::new).collect::<Result<Vec<_>>>();
+        let Some((predicate, needed)) = &self.part.residual else {
+            return Ok((columns(window.columns(self.columns)?)?, None));
+        };
+        let tested = window.batch_of(needed)?;
+        let passed: Vec<u8> = predicate.evaluate_cancellable(&tested, cancellation)?.values().iter().map(u8::from).collect();
+        if !passed.contains(&1) {
+            return Ok((Vec::new(), Some(passed)));
+        }
+        let others: Vec<String> = self.columns.iter().filter(|name| !needed.contains(name)).cloned().collect();
+        let mut read = window.columns(&others)?.into_iter();
+        let in_order = self.columns.iter().map(|name| tested.column_by_name(name).cloned().or_else(|| read.next()));
+        let in_order = in_order.collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a column of a reduction was not read"))?;
+        Ok((columns(in_order)?, Some(passed)))
+    }
+
     fn shared_run(&self, window: &Selection) -> Arc<Run> {
         let mut known = self.run.lock().unwrap_or_else(PoisonError::into_inner);
         match known.as_ref().filter(|run| run.is_of(self, window)) {
@@ -267,9 +182,9 @@ struct Partial {
 }
 
 impl Partial {
-    fn new(reduction: &Reduction, kinds: &[Kind], groups: usize) -> Result<Self> {
+    fn new(reduction: &Reduction, kinds: &[Kind], groups: usize, is_tested: bool) -> Result<Self> {
         let accumulators = reduction.measures.iter().zip(kinds).map(|(measure, kind)| Accumulator::new(measure, *kind, groups));
-        let rejected = vec![0; if reduction.condition.is_some() { groups } else { 0 }];
+        let rejected = vec![0; if is_tested { groups } else { 0 }];
         Ok(Self { rejected, accumulators: accumulators.collect::<Result<_>>()?, last_run: None })
     }
 
@@ -280,7 +195,7 @@ impl Partial {
 
     fn add_window(&mut self, of: &WindowReduction<'_>, rows: Rows, cancellation: &Cancellation) -> Result<()> {
         let window = Window::new(of.part, rows, cancellation)?;
-        let columns = window.columns(of.columns)?.into_iter().map(Column::new).collect::<Result<Vec<_>>>()?;
+        let (columns, passed) = of.read(&window, cancellation)?;
         let run = match self.last_run.take().filter(|run| run.is_of(of, &window.selection)) {
             Some(run) => run,
             None => of.shared_run(&window.selection),
@@ -298,16 +213,17 @@ impl Partial {
             for first in (0..run.length).step_by(BLOCK) {
                 let count = BLOCK.min(run.length - first);
                 let block = Block { columns: &columns, vectors: &vectors, range: start + first..start + first + count, in_run: first };
-                self.add_block(of.reduction, &block, offset, &mut spans)?;
+                self.add_block(of.reduction, &block, passed.as_deref(), offset, &mut spans)?;
             }
             start += run.length;
             Ok(())
         })
     }
 
-    fn add_block<'a>(&mut self, reduction: &Reduction, block: &Block<'a>, offset: usize, spans: &mut SpanCursor<'a>) -> Result<()> {
+    fn add_block<'a>(&mut self, reduction: &Reduction, block: &Block<'a>, passed: Option<&[u8]>, offset: usize, spans: &mut SpanCursor<'a>) -> Result<()> {
         let pieces = spans.within(block.in_run..block.in_run + block.count());
-        let condition = reduction.condition.as_ref().map(|condition| condition.passed(block)).transpose()?.filter(|passed| passed.contains(&0));
+        let condition = reduction.condition.as_ref().map(|condition| condition.passed(block)).transpose()?;
+        let condition = both(condition.map(Into::into), part_of(passed, &block.range)?.map(Into::into)).filter(|passed| passed.contains(&0));
         if let Some(condition) = &condition {
             for (span, within) in &pieces {
                 let mask = condition.get(within.clone()).ok_or_else(beyond)?;

@@ -13,7 +13,12 @@ public final class NativeReader {
   static native void end(long cancellation);
 
   static native long open(
-      long cancellation, byte[] split, String sessionOptions, String aggregates, String top);
+      long cancellation,
+      byte[] split,
+      String sessionOptions,
+      String aggregates,
+      String keys,
+      String top);
 
   static native long schema(long reader);
 

@@ -21,6 +21,7 @@ public final class SplitReader implements AutoCloseable {
   private final byte[] split;
   private final String sessionOptions;
   private final String aggregates;
+  private final String keys;
   private final String top;
   private long reader;
   private long schema;
@@ -36,14 +37,14 @@ public final class SplitReader implements AutoCloseable {
    *
    * @param split one of the splits of {@link Planning#split}
    * @param sessionOptions JSON: threads, limits, path policy
-   * @param aggregates JSON list of {@code {"function": …, "column": …}}, whose results form a single row; an empty list
-   *     reads the rows
+   * @param aggregates JSON list of {@code {"name": …, "function": …, "column": …}}, whose results form a single row; an
+   *     empty list reads the rows
    * @throws ConflictException if the file changed since the split was planned
    * @throws InvalidInputException if the split or the options are malformed
    * @throws NotFoundException if the file does not exist
    */
   public SplitReader(byte[] split, String sessionOptions, String aggregates) {
-    this(split, sessionOptions, aggregates, "null");
+    this(split, sessionOptions, aggregates, "null", "null");
     open();
   }
 
@@ -52,14 +53,18 @@ public final class SplitReader implements AutoCloseable {
    *
    * @param split one of the splits of {@link Planning#split}
    * @param sessionOptions JSON: threads, limits, path policy
-   * @param aggregates JSON list of {@code {"function": …, "column": …}}; an empty list reads the rows
+   * @param aggregates JSON list of {@code {"name": …, "function": …, "column": …}}; an empty list reads the rows
+   * @param keys JSON list of the columns by which the rows are grouped, or {@code null}. The batches have these columns,
+   *     then the aggregates, and may have several rows of the same keys
    * @param top JSON: {@code {"keys": [{"column": …, "descending": …, "nullsFirst": …}, …], "count": …}}, or {@code null}
    *     for all rows. The rows are in the order of the file. NaN is greater than all other numbers
    */
-  public SplitReader(byte[] split, String sessionOptions, String aggregates, String top) {
+  public SplitReader(
+      byte[] split, String sessionOptions, String aggregates, String keys, String top) {
     this.split = split;
     this.sessionOptions = sessionOptions;
     this.aggregates = aggregates;
+    this.keys = keys;
     this.top = top;
     cancellation = NativeReader.begin();
   }
@@ -78,7 +83,7 @@ public final class SplitReader implements AutoCloseable {
       return;
     }
     try {
-      reader = NativeReader.open(cancellation, split, sessionOptions, aggregates, top);
+      reader = NativeReader.open(cancellation, split, sessionOptions, aggregates, keys, top);
       opened = true;
       schema = NativeReader.schema(reader);
     } catch (RuntimeException error) {

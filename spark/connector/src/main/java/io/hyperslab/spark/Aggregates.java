@@ -2,9 +2,9 @@ package io.hyperslab.spark;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
@@ -17,9 +17,10 @@ import org.apache.spark.sql.connector.expressions.aggregate.Sum;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Aggregates that the reader computes per split; Spark combines the partial results. */
+/** Aggregates that the reader computes per split, for all rows or by groups; Spark combines the partial results. */
 final class Aggregates {
   private static final List<DataType> INTEGERS = Arrays.asList(
       DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
@@ -28,6 +29,11 @@ final class Aggregates {
       Arrays.asList(DataTypes.FloatType, DataTypes.DoubleType);
 
   private final ArrayNode request = ReadOptions.JSON.createArrayNode();
+  /** The names of the keys by which rows are grouped; null if they are not. */
+  private List<String> keys;
+  /** The names of the keys that are in the files. */
+  private final ArrayNode keysOfFiles = ReadOptions.JSON.createArrayNode();
+
   private StructType resultSchema = new StructType();
   private StructType columns = new StructType();
 
@@ -37,65 +43,89 @@ final class Aggregates {
   }
 
   /** The aggregates, or null if the reader cannot compute one of them exactly as Spark would. */
-  static Aggregates of(Aggregation aggregation, Map<String, DataType> types, boolean sumFloats) {
+  static Aggregates of(Aggregation aggregation, AggregateColumns table) {
     Aggregates aggregates = new Aggregates();
     // Spark may fold every aggregate to a constant, such as the minimum of no column.
-    if (aggregation.groupByExpressions().length > 0
-        || aggregation.aggregateExpressions().length == 0) {
+    if (aggregation.groupByExpressions().length + aggregation.aggregateExpressions().length == 0) {
       return null;
     }
+    if (aggregation.groupByExpressions().length > 0) {
+      aggregates.keys = new ArrayList<>();
+    }
+    for (Expression key : aggregation.groupByExpressions()) {
+      if (!aggregates.addKey(GroupKey.of(key, table), table)) {
+        return null;
+      }
+    }
     for (AggregateFunc function : aggregation.aggregateExpressions()) {
-      if (!aggregates.add(function, types, sumFloats)) {
+      if (!aggregates.add(function, table)) {
         return null;
       }
     }
     return aggregates;
   }
 
-  private boolean add(AggregateFunc function, Map<String, DataType> types, boolean sumFloats) {
+  private boolean addKey(GroupKey key, AggregateColumns table) {
+    if (key == null || keys.contains(key.result.name())) {
+      return false;
+    }
+    keys.add(key.result.name());
+    resultSchema = resultSchema.add(key.result);
+    String column = key.column.name();
+    if (!table.isOfFolders(key.column) && !columns.getFieldIndex(column).isDefined()) {
+      keysOfFiles.add(column);
+      columns = columns.add(key.column);
+    }
+    return true;
+  }
+
+  private boolean add(AggregateFunc function, AggregateColumns table) {
     if (function instanceof CountStar) {
-      return add("count", null, null, DataTypes.LongType);
+      return add("count", null, DataTypes.LongType);
     }
     if (function.children().length != 1) {
       return false;
     }
-    String name = name(function.children()[0]);
-    DataType type = types.get(name);
-    if (type == null) {
+    StructField column = table.column(name(function.children()[0]));
+    if (column == null || table.isOfFolders(column)) {
       return false;
     }
+    DataType type = column.dataType();
     boolean integer = INTEGERS.contains(type);
     boolean number = integer || FLOATS.contains(type);
     if (function instanceof Count && !((Count) function).isDistinct()) {
-      return add("count", name, type, DataTypes.LongType);
+      return add("count", column, DataTypes.LongType);
     } else if (function instanceof Min && (number || type.equals(DataTypes.TimestampNTZType))) {
-      return add("min", name, type, type);
+      return add("min", column, type);
     } else if (function instanceof Max && (number || type.equals(DataTypes.TimestampNTZType))) {
-      return add("max", name, type, type);
-    } else if (function instanceof Sum
-        && !((Sum) function).isDistinct()
-        && (integer || (number && sumFloats))) {
-      return add("sum", name, type, integer ? DataTypes.LongType : DataTypes.DoubleType);
+      return add("max", column, type);
+    } else if (function instanceof Sum && !((Sum) function).isDistinct()) {
+      return (integer ? table.isSumExact(column) : number && table.sumsFloats())
+          && add("sum", column, integer ? DataTypes.LongType : DataTypes.DoubleType);
     }
     return false;
   }
 
-  private boolean add(String function, String column, DataType type, DataType result) {
-    ObjectNode entry = request.addObject().put("function", function);
+  private boolean add(String function, StructField column, DataType result) {
+    String name = "a" + request.size();
+    while (resultSchema.getFieldIndex(name).isDefined()) {
+      name += "_";
+    }
+    ObjectNode entry = request.addObject().put("name", name).put("function", function);
     if (column != null) {
-      entry.put("column", column);
-      if (!Arrays.asList(columns.fieldNames()).contains(column)) {
-        columns = columns.add(column, type, true);
+      entry.put("column", column.name());
+      if (!columns.getFieldIndex(column.name()).isDefined()) {
+        columns = columns.add(column.name(), column.dataType(), true);
       }
     }
     if (function.equals("sum")) {
       entry.put("wraps", !SQLConf.get().ansiEnabled());
     }
-    resultSchema = resultSchema.add("a" + resultSchema.length(), result, !function.equals("count"));
+    resultSchema = resultSchema.add(name, result, !function.equals("count"));
     return true;
   }
 
-  private static String name(Expression expression) {
+  static String name(Expression expression) {
     if (!(expression instanceof NamedReference)) {
       return null;
     }
@@ -104,7 +134,12 @@ final class Aggregates {
   }
 
   boolean isEmpty() {
-    return request.isEmpty();
+    return request.isEmpty() && !isGrouped();
+  }
+
+  /** Whether the results have a row for each group. */
+  boolean isGrouped() {
+    return keys != null;
   }
 
   /** JSON for the native library. */
@@ -112,7 +147,22 @@ final class Aggregates {
     return request.toString();
   }
 
-  /** The columns of the single row that each split returns. */
+  /** JSON for the native library: the columns of the files by which rows are grouped, or {@code null}. */
+  String keys() {
+    return isGrouped() ? keysOfFiles.toString() : "null";
+  }
+
+  /** The columns of the files by which rows are grouped. */
+  ArrayNode keysOfFiles() {
+    return keysOfFiles;
+  }
+
+  /** The names of all keys by which rows are grouped. */
+  List<String> keyNames() {
+    return keys;
+  }
+
+  /** The columns of the rows that each split returns: keys, then aggregates. */
   StructType resultSchema() {
     return resultSchema;
   }
@@ -124,7 +174,7 @@ final class Aggregates {
         .toArray();
   }
 
-  /** The columns that the aggregates read. */
+  /** The columns that the aggregates and their keys read. */
   StructType columns() {
     return columns;
   }

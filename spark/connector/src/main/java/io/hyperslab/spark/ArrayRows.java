@@ -255,8 +255,7 @@ public final class ArrayRows implements Serializable {
         readSchema,
         new String[0],
         session,
-        "[]",
-        "null",
+        SplitQuery.ROWS,
         null,
         false,
         null);

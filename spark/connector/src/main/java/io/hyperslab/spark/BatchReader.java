@@ -19,8 +19,6 @@ import org.slf4j.LoggerFactory;
 /** Reads the splits of one partition in order. */
 final class BatchReader implements PartitionReader<ColumnarBatch> {
   private static final Logger LOG = LoggerFactory.getLogger(BatchReader.class);
-  /** The list of aggregates, as JSON, if rows are read. */
-  private static final String NO_AGGREGATES = "[]";
 
   private final SplitPartition partition;
   private final StructType readSchema;
@@ -28,8 +26,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   private final String[] constants;
 
   private final String session;
-  private final String aggregates;
-  private final String top;
+  private final SplitQuery query;
   /** Finds damaged files, which are skipped; null if damage is an error. */
   private final FileCheck fileCheck;
 
@@ -60,8 +57,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       StructType readSchema,
       String[] constants,
       String session,
-      String aggregates,
-      String top,
+      SplitQuery query,
       FileCheck fileCheck,
       boolean ignoreMissing,
       BadRecords badRecords) {
@@ -70,8 +66,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     this.readSchema = readSchema;
     this.constants = constants;
     this.session = session;
-    this.aggregates = aggregates;
-    this.top = top;
+    this.query = query;
     this.fileCheck = fileCheck;
     this.ignoreMissing = ignoreMissing;
   }
@@ -138,7 +133,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
 
   /** Spark adds up the partial results of all partitions; without any, a count would be null. */
   private boolean returnsAggregatesOfNoRows() {
-    if (aggregates.equals(NO_AGGREGATES) || batches > 0) {
+    if (!query.isOneRow() || batches > 0) {
       batch = null;
       return false;
     }
@@ -158,7 +153,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
   }
 
   private void open(byte[] split) {
-    SplitReader opened = new SplitReader(split, session, aggregates, top);
+    SplitReader opened = new SplitReader(split, session, query.aggregates, query.keys, query.top);
     Watch.add(opened, task);
     try {
       opened.open();

@@ -15,9 +15,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
   private final StructType readSchema;
   private final String[] constants;
   private final String session;
-  private final String aggregates;
-  /** The first rows in a sort order that each split returns, as JSON; {@code null} for all rows. */
-  private final String top;
+  private final SplitQuery query;
 
   /** Finds damaged files, which are skipped; null if damage is an error. */
   private final FileCheck fileCheck;
@@ -32,8 +30,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
       StructType readSchema,
       String[] constants,
       String session,
-      String aggregates,
-      String top,
+      SplitQuery query,
       FileCheck fileCheck,
       boolean ignoreMissing,
       BadRecords badRecords,
@@ -43,8 +40,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
     this.readSchema = readSchema;
     this.constants = constants;
     this.session = session;
-    this.aggregates = aggregates;
-    this.top = top;
+    this.query = query;
     this.fileCheck = fileCheck;
     this.ignoreMissing = ignoreMissing;
   }
@@ -65,8 +61,7 @@ final class BatchReaderFactory implements PartitionReaderFactory {
         readSchema,
         constants,
         session,
-        aggregates,
-        top,
+        query,
         fileCheck,
         ignoreMissing,
         badRecords);

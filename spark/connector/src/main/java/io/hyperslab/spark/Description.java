@@ -35,6 +35,9 @@ final class Description {
   /** Number of chunks of the columns to be read that the predicates exclude. */
   final long chunksSkipped;
 
+  /** Upper bound of the number of groups by the keys of the request; null if splits cannot compute them. */
+  final Long groups;
+
   private final JsonNode listSizes;
 
   /** Members of the group that are not columns, each with the reason. */
@@ -47,6 +50,7 @@ final class Description {
     rows = answer.get("rows").asLong();
     valueBytes = answer.get("valueBytes").asLong();
     exact = answer.get("exact").asBoolean();
+    groups = answer.get("groups").isNull() ? null : answer.get("groups").asLong();
     chunksSkipped = answer.get("chunks").asLong() - answer.get("chunksLeft").asLong();
     answer
         .get("omitted")

@@ -32,7 +32,7 @@ final class FileCheck implements Serializable {
   private static final long serialVersionUID = 1L;
 
   /** The only result of reading a split: its rows are counted, and not exported. */
-  private static final String COUNT = "[{\"function\": \"count\"}]";
+  private static final String COUNT = "[{\"name\": \"rows\", \"function\": \"count\"}]";
 
   /** Maximum number of results that a process keeps. */
   private static final int MAX_KEPT = 10_000;
@@ -147,7 +147,7 @@ final class FileCheck implements Serializable {
     try {
       byte[][] answer = Watch.planning(planning -> planning.split(wanted.toString()));
       for (int i = 1; i < answer.length; i++) {
-        try (SplitReader reader = new SplitReader(answer[i], session, COUNT, "null")) {
+        try (SplitReader reader = new SplitReader(answer[i], session, COUNT, "null", "null")) {
           Watch.add(reader, task);
           try {
             reader.open();

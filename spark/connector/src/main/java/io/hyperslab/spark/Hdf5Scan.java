@@ -114,6 +114,7 @@ final class Hdf5Scan
         + (request.has("offset") ? ", PushedOffset: " + request.get("offset").asText() : "")
         + (request.has("top") ? ", PushedTopN: " + TopRows.describe(request.get("top")) : "")
         + ", Columns: " + request.get("columns") + ", PushedAggregates: " + aggregates.request()
+        + (aggregates.isGrouped() ? ", PushedGroupBy: " + aggregates.keyNames() : "")
         + (described.omitted.isEmpty() ? "" : ", NotColumns: " + described.omitted);
   }
 
@@ -350,8 +351,10 @@ final class Hdf5Scan
         readSchema,
         constants,
         options.taskSession(isRemote),
-        aggregates.request(),
-        request.has("top") ? request.get("top").toString() : "null",
+        new SplitQuery(
+            aggregates.request(),
+            aggregates.keys(),
+            request.has("top") ? request.get("top").toString() : "null"),
         checkRequest == null
             ? null
             : new FileCheck(
@@ -385,6 +388,7 @@ final class Hdf5Scan
     return readSchema.equals(scan.readSchema)
         && pushed.equals(scan.pushed)
         && aggregates.request().equals(scan.aggregates.request())
+        && aggregates.keys().equals(scan.aggregates.keys())
         && options.equals(scan.options)
         && described.rows == scan.described.rows;
   }

@@ -43,6 +43,9 @@ final class Hdf5ScanBuilder
   /** Maximum number of files that are planned once more to know their rows, only for a limit. */
   private static final int MAX_FILES_WITH_KNOWN_ROWS = 100;
 
+  /** Rows that a group must have on average, so that aggregates are fewer than rows. */
+  private static final long MIN_ROWS_OF_GROUP = 4;
+
   private final StructType table;
   private final ReadOptions options;
   private final PartitionFolders folders;
@@ -63,6 +66,10 @@ final class Hdf5ScanBuilder
   private Description counted;
   private long[] counts;
   private Aggregates aggregates = Aggregates.none();
+  /** The table with the groups of {@link #aggregates}, if they have groups. */
+  private Description grouped;
+
+  private final AggregateColumns aggregateColumns;
 
   Hdf5ScanBuilder(StructType schema, ReadOptions options, List<InputFile> files) {
     this.options = options;
@@ -83,6 +90,8 @@ final class Hdf5ScanBuilder
       }
     }
     this.texts = new PredicateText(types);
+    this.aggregateColumns = new AggregateColumns(
+        table, types, folders, options.flag("sumfloats", false), () -> countRows().rows);
   }
 
   @Override
@@ -211,17 +220,27 @@ final class Hdf5ScanBuilder
     // A file that lacks the column cannot compute its aggregates.
     Aggregates pushable = files.isEmpty() || options.nullsForMissingColumns()
         ? null
-        : Aggregates.of(aggregation, types, options.flag("sumfloats", false));
-    if (pushable == null) {
+        : Aggregates.of(aggregation, aggregateColumns);
+    if (pushable == null || (pushable.isGrouped() && !canGroup(pushable))) {
       return false;
     }
     aggregates = pushable;
     return true;
   }
 
-  /** Whether the aggregates are counts of rows that follow from shapes. */
+  /** Whether splits have their groups from coordinates, and each group has several rows. */
+  private boolean canGroup(Aggregates pushable) {
+    ObjectNode request = request(pushable.columns());
+    request.set("keys", pushable.keysOfFiles());
+    grouped = Description.of(request, options);
+    return grouped.groups != null
+        && (grouped.rows == 0 || grouped.groups <= grouped.rows / MIN_ROWS_OF_GROUP);
+  }
+
+  /** Whether the aggregates are counts of rows that follow from shapes. Spark calls this first. */
   @Override
   public boolean supportCompletePushDown(Aggregation aggregation) {
+    aggregateColumns.note(aggregation);
     if (aggregation.groupByExpressions().length > 0
         || aggregation.aggregateExpressions().length == 0) {
       return false;
@@ -314,7 +333,7 @@ final class Hdf5ScanBuilder
     if (!aggregates.isEmpty()) {
       readSchema = aggregates.columns();
       ObjectNode request = request(readSchema);
-      Description described = Description.of(request, options);
+      Description described = aggregates.isGrouped() ? grouped : Description.of(request, options);
       check(readSchema, described);
       return new Hdf5Scan(
           aggregates.resultSchema(),

@@ -44,7 +44,7 @@ public final class Vectors {
         constants[i] = values.get(fields[i].name());
         continue;
       }
-      batchIndexes[i] = byName.getOrDefault(fields[i].name(), -1);
+      batchIndexes[i] = byName.getOrDefault(TimePart.columnOf(fields[i]), -1);
       if (batchIndexes[i] < 0 && !fields[i].nullable()) {
         throw new InternalException("column \"" + fields[i].name() + "\" is missing in the batch");
       }
@@ -63,15 +63,18 @@ public final class Vectors {
     ColumnVector[] vectors = new ColumnVector[batchIndexes.length];
     for (int i = 0; i < batchIndexes.length; i++) {
       int batchIndex = batchIndexes[i];
-      vectors[i] = batchIndex < 0
-          ? new ConstantVector(fields[i].dataType(), constants[i], rows)
-          : WidenedVector.of(
-              vector(
-                  CData.schemaChild(schema, batchIndex),
-                  CData.arrayChild(array, batchIndex),
-                  base,
-                  fields[i].dataType()),
-              fields[i].dataType());
+      if (batchIndex < 0) {
+        vectors[i] = new ConstantVector(fields[i].dataType(), constants[i], rows);
+        continue;
+      }
+      ArrowVector values = vector(
+          CData.schemaChild(schema, batchIndex),
+          CData.arrayChild(array, batchIndex),
+          base,
+          fields[i].dataType());
+      TimePart part = TimePart.of(fields[i]);
+      vectors[i] =
+          part == null ? WidenedVector.of(values, fields[i].dataType()) : part.of(values, rows);
     }
     return new ColumnarBatch(vectors, rows);
   }
