@@ -103,6 +103,8 @@ def _copied(path: str) -> Iterator[Result]:
             # Objects without a name begin with a character that stands for no byte. The judge does not list them.
             stated = {one.path.encode("utf-8", "surrogateescape") for one in changes if not one.path.startswith("\udc00")}
             found = [one for one in same_file.differences(facts, same_file.describe(target)) if one.path not in unopened]
+            # What shares a committed datatype that cannot be opened.
+            found = [one for one in found if not unopened or "b'no path'" not in one.text]
             for cause, one in {one.cause: one for one in reversed(found)}.items():
                 is_stated = all(other.path in stated for other in found if other.cause == cause)
                 place = one.path.decode("utf-8", "backslashreplace")
