@@ -1,8 +1,9 @@
 """Copies of every HDF5 file that `make conformance` has fetched: is `repack`, `convert` there and back, `recover`, `fuse` or `merge` of it the same file?
 
 `copies.py [PACKAGE …]` takes names of packages or folders; JOBS (default: cores) files are copied at a time. same_file.py judges. A copy is `equal`; `stated`
-if its report (`changed`) names each object that differs; `refused` by name; or `different`, an error, a crash or a hang. What is not equal goes to
-build/conformance-copies.tsv: package, file, operation, outcome, cause, path, text. Exits with 1 for the bad ones, and if there was no file.
+if its report (`changed`) names each object that differs; `refused` by name; `damaged` if HDF5 cannot read it all, either; or `different`, an error, a crash
+or a hang. What is not equal goes to build/conformance-copies.tsv: package, file, operation, outcome, cause, path, text. Exits with 1 for the bad ones, and
+if there was no file.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import hyperslab as hs
+
+# Once, and not in the process of each file.
+import hyperslab.comparing.diff
+import hyperslab.joining.merge
+import hyperslab.maintenance.operations
 import one_file
 import packages
 import same_file
@@ -27,13 +33,10 @@ from compare import Result
 os.environ["HDF5_EXTFILE_PREFIX"] = "${ORIGIN}"
 TIMEOUT_SECONDS = 300.0
 BUILD = pathlib.Path(__file__).resolve().parents[2] / "build"
-OUTCOMES = ("equal", "stated", "refused", "unopened", "different", "error", "crash", "hang")
+OUTCOMES = ("equal", "stated", "refused", "damaged", "unopened", "different", "error", "crash", "hang")
 BAD = ("different", "error", "crash", "hang")
 #: Larger files are left out: each is copied eight times. MAX_MIB in the environment sets another limit.
 MAX_BYTES = int(os.environ.get("MAX_MIB") or 256) << 20
-#: What a merged file promises. Its links, types with names, storage and the order of its lists of scales are its own.
-MERGED = ("values", "attribute value")
-SCALE_LISTS = ("@DIMENSION_LIST", "@REFERENCE_LIST")
 
 
 def _repack(source: str, target: str, folder: str) -> Iterable[Any]:
@@ -65,9 +68,8 @@ def _fuse(source: str, target: str, folder: str) -> Iterable[Any]:
 
 
 def _merge(source: str, target: str, folder: str) -> Iterable[Any]:
-    """The only file of a merge. Along `axis=0` every dataset is merged: datasets of a netCDF file without the dimension would be those of the first file."""
-    hs.merge([source], target, axis=0)
-    return ()
+    """The only file of a merge."""
+    return hs.merge([source], target, axis=0).changes
 
 
 OPERATIONS: tuple[Callable[[str, str, str], Iterable[Any]], ...] = (_repack, _folder, _file, _recover, _fuse, _merge)
@@ -81,6 +83,7 @@ def _copied(path: str) -> Iterator[Result]:
         yield Result("/", "unopened", f"{type(error).__name__}: {error}"[:200])
         return
     # Damaged on purpose, for the library's own tests. What HDF5 cannot open is no judge.
+    is_damaged = same_file.is_damaged(facts)
     unopened = {path for (path, aspect), fact in facts.items() if aspect == "object" and fact.startswith("cannot be opened")}
     for operation in OPERATIONS:
         name = operation.__name__.strip("_")
@@ -92,7 +95,7 @@ def _copied(path: str) -> Iterator[Result]:
                 yield Result(name, "refused", f"refused\t{error}"[:300])
                 continue
             except hs.CorruptError as error:
-                yield Result(name, "refused" if unopened else "error", f"damaged\t{error}"[:300])
+                yield Result(name, "damaged" if is_damaged else "error", f"damaged\t{error}"[:300])
                 continue
             except Exception as error:
                 yield Result(name, "error", f"{type(error).__name__}\t{error}"[:300])
@@ -100,8 +103,8 @@ def _copied(path: str) -> Iterator[Result]:
             # Objects without a name begin with a character that stands for no byte. The judge does not list them.
             stated = {one.path.encode("utf-8", "surrogateescape") for one in changes if not one.path.startswith("\udc00")}
             found = [one for one in same_file.differences(facts, same_file.describe(target)) if one.path not in unopened]
-            if operation is _merge:
-                found = [one for one in found if one.cause in MERGED and not one.aspect.startswith(SCALE_LISTS)]
+            # What shares a committed datatype that cannot be opened.
+            found = [one for one in found if not unopened or "b'no path'" not in one.text]
             for cause, one in {one.cause: one for one in reversed(found)}.items():
                 is_stated = all(other.path in stated for other in found if other.cause == cause)
                 place = one.path.decode("utf-8", "backslashreplace")
@@ -114,7 +117,7 @@ def _judge(path: pathlib.Path) -> list[Result]:
     return one_file.in_child(_copied, str(path), TIMEOUT_SECONDS)
 
 
-def _places(wanted: list[str]) -> list[tuple[str, pathlib.Path]]:
+def places(wanted: list[str]) -> list[tuple[str, pathlib.Path]]:
     places = [(pathlib.Path(one).name, pathlib.Path(one)) for one in wanted if pathlib.Path(one).is_dir()]
     for package in packages.listed():
         folder = packages.CACHE / "files" / package.folder
@@ -134,7 +137,7 @@ def main() -> int:
     causes: collections.Counter[tuple[str, str]] = collections.Counter()
     jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
     with (BUILD / "conformance-copies.tsv").open("w") as table, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for name, root in _places(sys.argv[1:]):
+        for name, root in places(sys.argv[1:]):
             files = []
             for path in sorted(root.rglob("*")):
                 if signature.kind(path) == "hdf5" and path.stat().st_size <= MAX_BYTES and (digest := packages.sha256(path)) not in seen:

@@ -28,6 +28,7 @@ MAX_SINGLE_ELEMENTS = 200_000
 SLAB_BYTES = 64 << 20
 MAX_COMMENT_BYTES = 1 << 16
 UNLIMITED_TEXT = "unlimited"
+DAMAGED = "cannot be read"
 
 
 class _Info(ctypes.Structure):
@@ -191,8 +192,11 @@ class _File:
         self.facts[path, "tracks attributes"] = order & 1, order & 2
         kind, direction = (h5_index(True), h5py.h5.ITER_INC) if order & 1 else (h5_index(False), h5py.h5.ITER_NATIVE)
         found = []
-        for index in range(h5a.get_num_attrs(here)):
-            attribute = h5a.open(here, index=index, index_type=kind, order=direction)
+        listed: list[bytes] = []
+        # The number that the library states is 0 for objects of JLD2, which have attributes.
+        h5a.iterate(here, lambda name: listed.append(name), index_type=kind, order=direction)
+        for index, name in enumerate(listed):
+            attribute = h5a.open(here, name)
             # Without an index of the order of creation, the library lists them as they are stored.
             found.append((h5a.get_info(attribute).corder if order & 1 else index, attribute.name))
             self._attribute(path, attribute)
@@ -210,7 +214,7 @@ class _File:
         size = datatype.get_size()
         memory = ctypes.create_string_buffer(max(1, count * size))
         if count and HDF5.H5Aread(attribute.id, datatype.id, memory) < 0:
-            self.facts[path, f"{name} value"] = "cannot be read"
+            self.facts[path, f"{name} value"] = (DAMAGED,)
             return
         self.facts[path, f"{name} value"] = self._elements(datatype, memory, count)
 
@@ -281,14 +285,17 @@ class _File:
 
     @staticmethod
     def _raw_chunks(dataset: Any) -> Any:
-        """The chunks as stored, of a filter that the library does not have."""
-        if dataset.get_create_plist().get_layout() != h5d.CHUNKED:
-            return "cannot be read"
+        """The chunks as stored: damaged ones, and those of a filter that the library does not have."""
+        plist = dataset.get_create_plist()
+        if plist.get_layout() != h5d.CHUNKED:
+            return (DAMAGED,)
+        filters = [plist.get_filter(number)[0] for number in range(plist.get_nfilters())]
         chunks = []
         for number in range(dataset.get_num_chunks()):
             info = dataset.get_chunk_info(number)
             chunks.append((info.chunk_offset, info.filter_mask, info.size, _digest(dataset.read_direct_chunk(info.chunk_offset)[1])))
-        return tuple(sorted(chunks))
+        has_filters = all(h5py.h5z.filter_avail(code) for code in filters)
+        return (DAMAGED if has_filters else "stored chunks", *sorted(chunks))
 
     def _elements(self, datatype: Any, memory: Any, count: int) -> Any:
         if not _points(datatype):
@@ -481,6 +488,12 @@ def describe(path: str) -> Facts:
         return file.describe()
     finally:
         file.id.close()
+
+
+def is_damaged(facts: Facts) -> bool:
+    """Whether the library cannot open an object, or cannot read its values although it has the filters."""
+    cannot_open = any(aspect == "object" and fact.startswith("cannot be opened") for (_, aspect), fact in facts.items())
+    return cannot_open or any(isinstance(fact, tuple) and fact[:1] == (DAMAGED,) for fact in facts.values())
 
 
 def differences(first: Facts, second: Facts) -> list[Difference]:

@@ -156,6 +156,35 @@ def test_older_conventions(tmp_path: pathlib.Path, old: str) -> None:
     assert got.counts.tolist() == [10, 11] and got.second.tolist() == [20, 22]
 
 
+@pytest.mark.parametrize("value", [1, np.int8(1), "1", np.bytes_("1"), [1]])
+def test_a_dataset_says_that_it_is_the_signal(tmp_path: pathlib.Path, value: Any) -> None:
+    with h5py.File(tmp_path / "marked.nxs", "w") as f:
+        data = f.create_group("entry/data")
+        f["entry"].attrs["NX_class"], data.attrs["NX_class"] = "NXentry", "NXdata"
+        for name, number in ("a", 2), ("counts", value):
+            data[name] = np.arange(3.0)
+            data[name].attrs["signal"] = number
+        data["x"] = np.arange(3.0)
+    view = hs.models.nexus.open(tmp_path / "marked.nxs")
+    assert view.tables == ["entry/data"] and view.signal().name == view.signal("entry/data").name == "/entry/data/counts"
+
+
+@pytest.mark.parametrize("value", [None, 0, 2, "none"])
+def test_data_without_a_signal_are_named(tmp_path: pathlib.Path, value: Any) -> None:
+    """Also if a dataset is a second signal: only the first is to be plotted."""
+    with h5py.File(tmp_path / "without.nxs", "w") as f:
+        data = f.create_group("entry/data")
+        f["entry"].attrs["NX_class"], data.attrs["NX_class"] = "NXentry", "NXdata"
+        data["counts"] = np.arange(3.0)
+        if value is not None:
+            data["counts"].attrs["signal"] = value
+    view = hs.models.nexus.open(tmp_path / "without.nxs")
+    assert view.tables == [] and view.default is None and view.omitted == {"/entry/data": "is NXdata without a signal"}
+    for ask in view.signal, view.axes, view.data:
+        with pytest.raises(hs.NotFoundError, match="entry/data is NXdata without a signal: neither its attribute 'signal'"):
+            ask("entry/data")
+
+
 def test_a_single_value_and_a_dimension_of_one(tmp_path: pathlib.Path) -> None:
     with h5py.File(tmp_path / "one.h5", "w") as f:
         entry = group(f, "entry", "NXentry")

@@ -15,7 +15,7 @@ use crate::dataset_definition::{DatasetDefinition, PyFilter};
 use crate::datatype::Datatype;
 use crate::error::raise;
 use crate::file::File;
-use crate::name::Name;
+use crate::name::{Name, texts};
 use crate::results::container::{Committed, Fused, VacuumResult, Verification, WrittenDataset, changes};
 use crate::wait::{run, wait, wait_writing};
 use crate::writer::{Writer, attribute, heap_of, link};
@@ -313,6 +313,36 @@ pub(crate) fn fuse_file(py: Python<'_>, file: PyRef<'_, File>, target: PathBuf, 
     fused(py, replace, progress, move |existing, cancellation, report| {
         file.check_open()?;
         hyperslab::write::fuse_file(&file, &target, existing, cancellation, report)
+    })
+}
+
+/// Copies the first of several files, with what comes from the joined file of all: paths of datasets, objects and names of attributes, those that are
+/// left out, links that are left out, and the path of a new dimension with the datasets along it. `progress` is called as for `fuse`.
+#[pyfunction]
+#[pyo3(signature = (first, joined, target, replace, datasets, attributes, left_out, links, new_dimension=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "one for each kind of what differs")]
+pub(crate) fn merge_files(
+    py: Python<'_>,
+    first: PyRef<'_, File>,
+    joined: PyRef<'_, File>,
+    target: PathBuf,
+    replace: bool,
+    datasets: Vec<Name>,
+    attributes: Vec<(Name, Name)>,
+    left_out: Vec<(Name, Name)>,
+    links: Vec<Name>,
+    new_dimension: Option<(Name, Vec<Name>)>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Fused> {
+    let (first, joined) = (first.0.clone(), joined.0.clone());
+    let mut how = hyperslab::write::Merging::default();
+    let pairs = |names: Vec<(Name, Name)>| names.into_iter().map(|(path, name)| (path.into(), name.into())).collect();
+    (how.datasets, how.attributes, how.left_out) = (texts(datasets), pairs(attributes), pairs(left_out));
+    how.links = texts(links);
+    how.new_dimension = new_dimension.map(|(path, datasets)| (path.into(), texts(datasets)));
+    fused(py, replace, progress, move |existing, cancellation, report| {
+        first.check_open()?;
+        hyperslab::write::merge_files((&first, &joined), &how, &target, existing, cancellation, report)
     })
 }
 

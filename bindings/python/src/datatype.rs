@@ -513,6 +513,13 @@ impl Datatype {
         kept.get_or_try_init(py, made).map(|dtype| Some(dtype.bind(py)))
     }
 
+    /// The datatype as files that are created store it: in files whose addresses do not have 8 bytes, references and what has a variable length have
+    /// another size.
+    #[getter]
+    fn widened(&self) -> Self {
+        Self::from(hyperslab::widened_datatype(&self.core))
+    }
+
     /// The names of the constructor's arguments that differ between this and another datatype; `class` if their classes differ.
     fn differences(slf: &Bound<'_, Self>, other: &Bound<'_, Self>) -> PyResult<Vec<&'static str>> {
         let (mine, theirs) = (slf.get(), other.get());

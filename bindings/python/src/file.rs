@@ -161,6 +161,13 @@ impl File {
         name::list(py, links.iter().map(|link| link.name.as_str()))
     }
 
+    /// Names of a group's links that the file states to be UTF-8.
+    fn utf8_names(&self, py: Python<'_>, group: u64) -> PyResult<Vec<Name>> {
+        let file = self.0.clone();
+        let links = parse(py, move || file.links(ObjectId(group)))?;
+        Ok(links.iter().filter(|link| link.is_utf8).map(|link| Name(link.name.clone())).collect())
+    }
+
     /// Number of a group's links.
     fn link_count(&self, py: Python<'_>, group: u64) -> PyResult<u64> {
         let file = self.0.clone();

@@ -75,6 +75,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(container::verify, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse, module)?)?;
     module.add_function(wrap_pyfunction!(container::fuse_file, module)?)?;
+    module.add_function(wrap_pyfunction!(container::merge_files, module)?)?;
     module.add_function(wrap_pyfunction!(container::repack, module)?)?;
     module.add_function(wrap_pyfunction!(container::to_container, module)?)?;
     module.add_function(wrap_pyfunction!(layout::storage_layout, module)?)?;

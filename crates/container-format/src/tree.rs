@@ -204,7 +204,7 @@ impl ContainerTree {
                 }
                 Target::User(class, _) => LinkTarget::UserDefined(u8::try_from(*class).map_err(|_| Error::corrupt(format!("a link of class {class}")))?),
             };
-            list.push((link.order, Link::new(name.clone(), target)));
+            list.push((link.order, Link::new(name.clone(), target).with_utf8(link.utf8)));
         }
         if *tracked {
             list.sort_by_key(|(order, _)| *order);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hyperslab_array::name::compare;
+use hyperslab_array::name::{compare, is_utf8};
 use hyperslab_array::{Attribute, ChunkGrid, Dataspace, Datatype, Error, Result, StoredSelection};
 
 /// Identifies an object within its file. All hard links to an object have the same ID. It is valid as long as the file is
@@ -163,12 +163,20 @@ pub struct Link {
     pub name: String,
     /// Where it leads.
     pub target: LinkTarget,
+    /// Whether the file states that the name is UTF-8, and not ASCII.
+    pub is_utf8: bool,
 }
 
 impl Link {
-    /// A link called `name`.
+    /// A link called `name`, with the character set that the name needs.
     pub fn new(name: impl Into<String>, target: LinkTarget) -> Self {
-        Self { name: name.into(), target }
+        let name = name.into();
+        Self { is_utf8: is_utf8(&name), name, target }
+    }
+    /// With a statement whether the name is UTF-8.
+    #[must_use]
+    pub fn with_utf8(self, is_utf8: bool) -> Self {
+        Self { is_utf8, ..self }
     }
     /// The object that a hard link leads to.
     pub fn object(&self) -> Option<ObjectId> {

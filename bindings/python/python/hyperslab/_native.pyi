@@ -80,6 +80,7 @@ __all__ = [
     "is_tracked",
     "list_names",
     "machine",
+    "merge_files",
     "model_arrays",
     "model_facts",
     "model_omitted",
@@ -117,6 +118,18 @@ def recover(session: Session, broken: str, out: str, replace: bool, deleted: boo
 def stat(session: Session, path: str, progress: Callable[[int, int, str], object] | None = None) -> str: ...
 def fuse(master: str, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
 def fuse_file(file: File, target: str, replace: bool, progress: Callable[[int, int], object] | None = None) -> Fused: ...
+def merge_files(
+    first: File,
+    joined: File,
+    target: str,
+    replace: bool,
+    datasets: Sequence[str],
+    attributes: Sequence[tuple[str, str]],
+    left_out: Sequence[tuple[str, str]],
+    links: Sequence[str],
+    new_dimension: tuple[str, Sequence[str]] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> Fused: ...
 def repack(
     source: str,
     target: str,
@@ -256,6 +269,7 @@ class File:
     def exists(self, path: str) -> bool: ...
     def kind(self, object: int) -> str: ...
     def names(self, group: int) -> list[str]: ...
+    def utf8_names(self, group: int) -> list[str]: ...
     def link_count(self, group: int) -> int: ...
     def links(self, group: int) -> Links: ...
     def object_path(self, object: int) -> str: ...
@@ -485,6 +499,8 @@ class Datatype:
     # Of enumerations, sequences and arrays; `shape` only of arrays.
     base: Final[Datatype]
     shape: Final[tuple[int, ...]]
+    # As files that are created store it.
+    widened: Final[Datatype]
     # Names of the constructor's arguments that differ; `class` if the classes differ.
     def differences(self, other: Datatype) -> list[str]: ...
     def __hash__(self) -> int: ...

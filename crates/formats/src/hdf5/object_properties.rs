@@ -22,6 +22,7 @@ pub(super) fn read(source: &Source, address: u64) -> Result<ObjectProperties> {
             cursor.u32()
         })?);
     }
+    properties.links.get_or_insert(1);
     if let Some(message) = header.find(kind::LINK_INFO) {
         properties.link_order = message.parse(source, link_info::parse)?.creation_order();
     }

@@ -79,12 +79,12 @@ pub(super) fn read(source: &Source, kind: ReferenceKind, size: usize, bytes: &[u
 
 fn parse(source: &Source, kind: ReferenceKind, element: &[u8]) -> Result<Element> {
     Ok(match kind {
-        ReferenceKind::Object => match object_address(element)? {
+        // Items of a sequence have the size of references in memory, whatever the addresses of the file have: the rest means nothing.
+        ReferenceKind::Object => match object_address(element.get(..usize::from(source.offset_size)).unwrap_or(element))? {
             None => Element::Null,
             Some(address) => Element::Whole(StoredReference { file: None, address, part: ReferencedPart::Object }),
         },
         ReferenceKind::Region => {
-            // Items of a sequence have the size of references in memory, whatever the addresses of the file have.
             let place = element.get(..usize::from(source.offset_size) + 4).unwrap_or(element);
             HeapReference::parse_place(place)?.map_or(Element::Null, Element::Region)
         }

@@ -55,7 +55,7 @@ impl Netcdf3File {
         for mut variable in variables {
             let own_attributes = std::mem::take(&mut variable.attributes);
             let id = ObjectId::of_index(objects.len());
-            links.push(Link { name: variable.name.clone(), target: LinkTarget::Hard(id) });
+            links.push(Link::new(variable.name.clone(), LinkTarget::Hard(id)));
             let record = is_record(&variable, &dimensions);
             locations.push(VariableLocation { begin: variable.begin, record_stride: record.then_some(record_bytes) });
             let shape: Vec<u64> = variable.dimensions.iter().filter_map(|n| extents.get(*n)).copied().collect();

@@ -57,7 +57,9 @@ pub(super) fn references(attributes: &[Attribute], name: &str) -> Option<Vec<Vec
     };
     let size = usize::try_from(*size).ok().filter(|size| *size > 0)?;
     let width = usize::try_from(base.size()).ok().filter(|width| *width > 0)?;
-    let address = |bytes: &[u8]| bytes.iter().skip(skip).take(8).rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
+    // Between the number of references and that of their object in the heap is an address, which tells how many bytes addresses have.
+    let address_bytes = if skip == 0 { size.saturating_sub(8) } else { 8 };
+    let address = |bytes: &[u8]| bytes.iter().skip(skip).take(address_bytes).rev().fold(0u64, |n, &b| (n << 8) | u64::from(b));
     let scales = value.bytes.chunks_exact(size).map(|element| match HeapReference::parse(element) {
         Ok((_, None)) => Vec::new(),
         _ => value.heap.value(element, base.size()).unwrap_or_default().chunks_exact(width).map(address).collect(),

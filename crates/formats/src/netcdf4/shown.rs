@@ -46,5 +46,5 @@ pub(super) fn link(name: &str, find: impl Fn(&str) -> Result<Option<Link>>, scal
     if let Some(link) = as_it_is(name)? {
         return Ok(Some(link));
     }
-    Ok(find(&[NON_COORDINATE, name].concat())?.map(|link| Link::new(name, link.target)))
+    Ok(find(&[NON_COORDINATE, name].concat())?.map(|link| Link::new(name, link.target).with_utf8(link.is_utf8)))
 }

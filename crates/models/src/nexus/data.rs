@@ -38,11 +38,14 @@ fn signal_number(member: &Member) -> Option<f64> {
     }
 }
 
-/// The members that say of themselves that they are a signal, by their numbers.
+/// The members that say of themselves that they are a signal, by their numbers. Without a number 1 there is no signal to be plotted, and the others are none.
 fn marked(group: &Group) -> Vec<&Member> {
     let mut marked: Vec<(f64, &Member)> =
         group.members.iter().filter_map(|member| Some((signal_number(member).filter(|number| *number >= 1.0)?, member))).collect();
     marked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    if group.attributes.get("signal").is_none() && marked.first().is_none_or(|(number, _)| *number >= 2.0) {
+        return Vec::new();
+    }
     marked.into_iter().map(|(_, member)| member).collect()
 }
 

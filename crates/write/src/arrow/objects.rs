@@ -11,12 +11,14 @@ use hyperslab_arrow_container::lock;
 use hyperslab_arrow_container::model::{self, AttributeValue, Body, ROOT, StoredDatatype, Target};
 use hyperslab_arrow_container::table::Table;
 use hyperslab_container_format::{Decoded, FILTER_NAME_BYTES, decode, encode_datatype, encode_properties};
+use hyperslab_formats::hdf5::writer::widened_datatype;
 use hyperslab_formats::{CreationOrder, Dataset, Limits, Object, ObjectId};
 use hyperslab_reader::File;
 
 use super::references::with_allowed_references;
 use super::values::Values;
 use crate::file::copying::changes::Change;
+use crate::file::copying::link_counts::LinkCounts;
 use crate::file::copying::properties::stored_order;
 use crate::file::copying::source_file::SourceFile;
 use crate::file::references::links::Link;
@@ -35,7 +37,7 @@ pub(super) fn datatype(datatype: &Datatype, is_of_scales: bool) -> Result<(Vec<u
     if let Some(class) = datatype.unsupported_class() {
         return Err(Error::unsupported(format!("datatype class {class}")));
     }
-    let encoded = encode_datatype(&with_allowed_references(datatype, is_of_scales))?;
+    let encoded = encode_datatype(&with_allowed_references(&widened_datatype(datatype), is_of_scales))?;
     let decoded = decode(&encoded, &Limits::default())?;
     Ok((encoded, decoded))
 }
@@ -70,6 +72,7 @@ impl<'a> Objects<'a> {
     /// Adds all objects. Datasets have no values yet: their fill value is set when those are written.
     pub fn add(&mut self) -> Result<()> {
         for (path, id, object) in self.source.objects() {
+            self.note_attributes(path, *id)?;
             let made = match object {
                 Object::Group if *id == self.file.root() => {
                     let found = self.comment_and_times(path, *id)?;
@@ -83,6 +86,7 @@ impl<'a> Objects<'a> {
                 }
                 Object::Group => model::Object::group(Vec::new(), self.file.links(*id)?.is_tracked()),
                 Object::Datatype(named) => {
+                    self.note_references(path, named);
                     let (encoded, decoded) = datatype(named, false).map_err(|error| error.at_object(path))?;
                     model::Object::new(Body::Datatype(StoredDatatype::new(encoded, decoded.form.stored())), Vec::new())
                 }
@@ -90,9 +94,7 @@ impl<'a> Objects<'a> {
                     // A virtual dataset has the extent that its sources have now.
                     let dataset = &self.file.dataset(*id)?;
                     let (encoded, decoded) = datatype(&dataset.datatype, false).map_err(|error| error.at_object(path))?;
-                    if with_allowed_references(&dataset.datatype, false) != dataset.datatype {
-                        self.changes.push(Change::new(path, "references next to values of variable length have the form of HDF5 1.12 in the container"));
-                    }
+                    self.note_references(path, &dataset.datatype);
                     let points = dataset.fill_value.as_ref().is_some_and(|fill| fill.iter().any(|byte| *byte != 0));
                     if points && matches!(dataset.datatype, Datatype::VariableString { .. }) && self.file.fill_heap(*id)?.is_empty() {
                         self.changes.push(Change::new(path, "the fill value was an empty text, and is none in the container"));
@@ -122,6 +124,25 @@ impl<'a> Objects<'a> {
         }
         self.commit_datatypes()?;
         self.link()
+    }
+
+    /// Notes references that have another form in a container.
+    fn note_references(&mut self, path: &str, datatype: &Datatype) {
+        let written = widened_datatype(datatype);
+        if with_allowed_references(&written, false) != written {
+            self.changes.push(Change::new(path, "references next to values of variable length have the form of HDF5 1.12 in the container"));
+        }
+    }
+
+    /// Notes what of the attributes has another form in a container. Those of dimension scales get theirs back with the scales.
+    fn note_attributes(&mut self, path: &str, id: ObjectId) -> Result<()> {
+        let attributes = self.file.attributes(id)?;
+        for attribute in attributes.list.iter().filter(|attribute| !SCALE_ATTRIBUTES.contains(&attribute.name.as_str())) {
+            if let Ok(value) = &attribute.value {
+                self.note_references(path, &value.datatype);
+            }
+        }
+        Ok(())
     }
 
     /// The comment of an object, and its times.
@@ -159,23 +180,28 @@ impl<'a> Objects<'a> {
         Ok(())
     }
 
-    fn link(&self) -> Result<()> {
+    fn link(&mut self) -> Result<()> {
+        let mut counts = LinkCounts::new(self.file.root());
         for (path, id, object) in self.source.objects() {
+            counts.add(path, *id, &self.source.properties(*id)?);
             if !object.is_group() {
                 continue;
             }
+            let links = self.file.links(*id)?;
+            counts.add_links(&links);
             let group = self.id(*id)?;
             let others: HashMap<String, Link> = self.source.links(path, *id)?.into_iter().collect();
-            for link in &*self.file.links(*id)? {
+            for link in &*links {
                 let place = format!("{}/{}", path.trim_end_matches('/'), link.name);
                 let target = match others.get(&place) {
                     Some(Link::Soft(path)) => Target::Soft(path.clone()),
                     Some(Link::External { file, path }) => Target::User(EXTERNAL, format!("\0{file}\0{path}\0").into_bytes()),
                     _ => Target::Hard(self.id(link.object().ok_or_else(|| Error::unsupported("a link of this class").at_object(&place))?)?),
                 };
-                lock(&self.container.tree).link(group, &link.name, !link.name.is_ascii(), target).map_err(|error| failed(error).at_object(&place))?;
+                lock(&self.container.tree).link(group, &link.name, link.is_utf8, target).map_err(|error| failed(error).at_object(&place))?;
             }
         }
+        self.changes.extend(counts.changes(self.source));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! [`FileWriter`] writes one complete HDF5 file. Values are written as they arrive, in aligned blocks. Metadata is written
 //! at the end in one piece, before the first aligned block if it fits there. The superblock is written last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use hyperslab_array::{Cancellation, Datatype, Elements, Error, HeapReference, Result};
@@ -194,6 +194,15 @@ impl FileWriter {
         let object = self.object(path)?;
         object.tracked = if object.is_group() { properties.link_order.is_tracked } else { properties.attribute_order.is_tracked };
         object.copied = Some(Box::new(properties));
+        Ok(())
+    }
+
+    /// Sets which names of a copied group's links have another character set than they need.
+    pub(crate) fn set_other_names(&mut self, path: &str, names: BTreeSet<String>) -> Result<()> {
+        let object = self.object(path)?;
+        if !names.is_empty() {
+            object.copied.get_or_insert_with(|| Box::new(NewProperties::tracked(object.tracked))).other_names = names;
+        }
         Ok(())
     }
 

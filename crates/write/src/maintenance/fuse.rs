@@ -1,4 +1,4 @@
-//! Fuses a master and its subfiles into one ordinary file.
+//! Fuses a master and its subfiles, or several files, into one ordinary file.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use hyperslab_storage::Existing;
 
 use crate::file::copying::changes::Change;
 use crate::file::copying::dataset::CopyCounts;
+use crate::file::copying::joined::{Joined, Merging};
 use crate::file::copying::objects::{CopyOptions, copy_objects};
 use crate::file::copying::user_block::copy_user_block;
 use crate::file::file_writer::FileWriter;
@@ -50,6 +51,34 @@ pub fn fuse(master: &Path, target: &Path, existing: Existing, cancellation: &Can
 /// # Errors
 /// As of [`fuse`].
 pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &Cancellation, progress: &mut dyn FnMut(u64, u64)) -> Result<Fused> {
+    copy_into(file, target, existing, CopyOptions::default(), cancellation, progress)
+}
+
+/// Copies everything in `first`, the first of several files, into one file `target`. What `how` names comes from `joined`, which shows all of the
+/// files as one. Both must be open as plain HDF5. Otherwise as [`fuse_file`].
+///
+/// # Errors
+/// As of [`fuse`].
+pub fn merge_files(
+    (first, joined): (&File, &File),
+    how: &Merging,
+    target: &Path,
+    existing: Existing,
+    cancellation: &Cancellation,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Fused> {
+    let options = CopyOptions { joined: Some(Joined::new(first, joined, how, cancellation)?), ..CopyOptions::default() };
+    copy_into(first, target, existing, options, cancellation, progress)
+}
+
+fn copy_into(
+    file: &File,
+    target: &Path,
+    existing: Existing,
+    mut options: CopyOptions<'_>,
+    cancellation: &Cancellation,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Fused> {
     let session = reading_session_like(file.session())?;
     let mut counts = CopyCounts::default();
     let mut out = FileWriter::create(target, existing, None, &session)?;
@@ -57,6 +86,6 @@ pub fn fuse_file(file: &File, target: &Path, existing: Existing, cancellation: &
     let user_block = file.array_file().user_block_bytes();
     out.set_user_block(user_block)?;
     copy_user_block(file, user_block, &mut out)?;
-    copy_objects(file, &mut out, cancellation, &mut counts, &mut CopyOptions::default(), progress)?;
+    copy_objects(file, &mut out, cancellation, &mut counts, &mut options, progress)?;
     Ok(Fused::of(out.finish(existing)?, counts))
 }

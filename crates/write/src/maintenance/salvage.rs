@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Datatype, Elements, Error, ErrorKind, Result};
+use hyperslab_formats::hdf5::writer::{widened, widened_datatype};
 use hyperslab_formats::{Dataset, Object, ObjectId, ObjectProperties};
 use hyperslab_reader::File;
 use hyperslab_storage::Existing;
@@ -11,7 +12,8 @@ use hyperslab_storage::Existing;
 use super::fuse::Fused;
 use crate::file::copying::changes::{Change, older_references};
 use crate::file::copying::dataset::{CopyCounts, DatasetCopy, StorageFormat, described_like};
-use crate::file::copying::properties::{committed_path, copy_properties, order_members, stored_order};
+use crate::file::copying::link_counts::LinkCounts;
+use crate::file::copying::properties::{committed_path, copy_link_properties, copy_properties, stored_order};
 use crate::file::copying::scales::{CopiedScale, CopiedScales};
 use crate::file::copying::source_file::{CopiedAttribute, SourceFile};
 use crate::file::definition::DatasetDefinition;
@@ -54,7 +56,7 @@ pub fn salvage(
     let mut salvage = Salvage { target, file, source: &source, out: &mut out, cancellation, counts: CopyCounts::default(), lose };
     let bytes = |object: &Object| object.dataset().and_then(|dataset| dataset.value_bytes()).unwrap_or(0);
     let total = source.objects().iter().map(|(_, _, object)| bytes(object)).fold(0u64, u64::saturating_add);
-    let (mut done, mut scales) = (0u64, CopiedScales::default());
+    let (mut done, mut scales, mut links) = (0u64, CopiedScales::default(), LinkCounts::new(file.root()));
     // References are written last, when it is known which objects are not there.
     let refers = |object: &Object| object.dataset().is_some_and(|dataset| dataset.datatype.has_references());
     for last in [false, true] {
@@ -74,14 +76,16 @@ pub fn salvage(
     }
     for (path, id, object) in source.objects().iter().filter(|(_, id, _)| !source.is_missing(*id)) {
         salvage.attributes(path, *id, &mut scales)?;
+        links.add(path, *id, &salvage.properties(*id));
         if object.is_group() {
             salvage.links(path, *id)?;
             // Links that cannot be read are lost already.
             if file.links(*id).is_ok() {
-                order_members(salvage.out, path, file, *id)?;
+                copy_link_properties(salvage.out, path, file, *id, &mut links)?;
             }
         }
     }
+    salvage.counts.changes.extend(links.changes(&source));
     for scale in scales.relisted() {
         let text = "the REFERENCE_LIST did not list the dimensions to which the scale is attached, and does now";
         salvage.counts.changes.push(Change::new(source.path(scale).unwrap_or_default(), text));
@@ -159,11 +163,11 @@ impl Salvage<'_> {
     fn object(&mut self, path: &str, id: ObjectId, object: &Object) -> Result<()> {
         match object {
             Object::Group => self.out.create_group(path),
-            Object::Datatype(datatype) => self.out.create_datatype(path, datatype.as_ref().clone()),
+            Object::Datatype(datatype) => self.out.create_datatype(path, widened_datatype(datatype)),
             Object::Dataset(dataset) if !dataset.virtual_mappings.is_empty() => {
                 let definition = DatasetDefinition { committed: self.committed(path, id, &dataset.datatype), ..described_like(dataset) };
                 let fill = self.fill_value(path, id, dataset);
-                self.out.create_virtual(path, definition.with_fill(fill), dataset.virtual_mappings.to_vec())
+                self.out.create_virtual(path, definition.with_fill(fill.map(widened).transpose()?), dataset.virtual_mappings.to_vec())
             }
             Object::Dataset(dataset) => {
                 self.check_size(dataset)?;

@@ -10,6 +10,7 @@ import typer
 
 import hyperslab as hs
 
+from ..base.change import Change
 from .app import OPEN, AsJson, command
 from .progress import reporting, waiting
 from .stopping import careful
@@ -40,16 +41,17 @@ def merge(
     if virtual:
         with careful(), waiting("comparing"):
             left_out = hs.virtual(files, out, "w" if force else "x", **joining)
+        changes: tuple[Change, ...] = ()
         facts = {"bytes": os.path.getsize(out)}
         told = "virtual datasets, which read from the files where they lie"
     else:
         with careful(), reporting(os.path.basename(out), "bytes") as report:
             made = hs.merge(files, out, "w" if force else "x", progress=report, **joining)
-        left_out, facts = made.left_out, made._asdict()
+        left_out, changes, facts = made.left_out, made.changes, made._asdict()
         told = f"{made.bytes} bytes, {made.copied_chunks} chunks copied, {made.reencoded_bytes} bytes of values encoded again"
     if as_json:
-        print(json.dumps({**facts, "left_out": [left._asdict() for left in left_out]}))
+        print(json.dumps({**facts, "left_out": [left._asdict() for left in left_out], "changes": [one._asdict() for one in changes]}))
         return
     for left in left_out:
         print(f"left out: {left.path}: {left.reason}")
-    print(f"wrote {out}: {told}")
+    print(f"wrote {out}: {told}", *changes, sep="\n")

@@ -11,13 +11,13 @@ _CONTAINERS = ("container", "netcdf_container")
 
 
 def are_same(one: _native.Datatype, other: _native.Datatype, formats: tuple[str, str]) -> bool:
-    """Whether two datatypes, as a file describes them, are the same. Next to values of variable length a container has references of HDF5 1.12
-    where an HDF5 file may have older ones, whose elements have another size."""
-    if one == other:
+    """Whether two datatypes, as a file describes them, are the same: addresses may have another size. Next to values of variable length a container has
+    references of HDF5 1.12 where an HDF5 file may have older ones, whose elements have another size."""
+    if one == other or one.widened == other.widened:
         return True
     if (formats[0] in _CONTAINERS) == (formats[1] in _CONTAINERS):
         return False
-    return one.uses_heap and _without_reference_forms(one) == _without_reference_forms(other)
+    return one.uses_heap and _without_reference_forms(one.widened) == _without_reference_forms(other.widened)
 
 
 def _without_reference_forms(datatype: _native.Datatype) -> Any:

@@ -24,7 +24,8 @@ class Difference(NamedTuple):
     Attributes:
         path: Path of the object.
         kind: `only_first`, `only_second`, `object` (a group and a dataset, for example), `link`, `type`, `shape`, `maxshape`, `fill`,
-            `storage`, `attribute` or `values`; of structures also `committed`, `order`, `comment`, `times`, `fill_status` or `attribute_type`.
+            `storage`, `attribute` or `values`; of structures also `committed`, `order`, `comment`, `times`, `fill_status`, `attribute_type` or
+            `character_set`.
         text: What differs, in words.
         values: For `values`, how many and by how much.
     """

@@ -12,7 +12,7 @@ from .datatypes import are_same
 from .difference import Difference
 
 #: Kinds of differences that are about structure alone.
-STRUCTURE_KINDS = frozenset({"committed", "order", "comment", "times", "fill_status", "storage", "attribute_type"})
+STRUCTURE_KINDS = frozenset({"committed", "order", "comment", "times", "fill_status", "storage", "attribute_type", "character_set"})
 #: Attributes that connect datasets with dimension scales.
 _OF_SCALES = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Facts of a dataset and the kinds of their differences.
@@ -42,6 +42,7 @@ def structural_differences(one: Member, other: Member) -> Iterator[Difference]:
     if first["times"] != second["times"]:
         yield Difference(one.name, "times", f"the times: {first['times']} and {second['times']}")
     yield from _orders(one, other, first, second)
+    yield from _character_sets(one, other)
     if isinstance(one, Dataset):
         for name, kind, what in _OF_DATASETS:
             if name == "filters" and native_of(one)[0].format != native_of(other)[0].format:
@@ -80,6 +81,13 @@ def _orders(one: Member, other: Member, first: dict[str, Any], second: dict[str,
         names, others = list(one.keys()), list(other.keys())
         if names != others and sorted(names) == sorted(others):
             yield Difference(one.name, "order", "the members have another order")
+
+
+def _character_sets(one: Member, other: Member) -> Iterator[Difference]:
+    if isinstance(one, Group) and isinstance(other, Group):
+        mine, theirs = (set(file.utf8_names(number)) for file, number in map(native_of, (one, other)))
+        for name in sorted((mine ^ theirs) & {*one.keys()} & {*other.keys()}):
+            yield Difference(one.name, "character_set", f"the name {name!r} is UTF-8 in one file, and ASCII in the other")
 
 
 def _attributes(node: Member, about: dict[str, Any]) -> list[str]:

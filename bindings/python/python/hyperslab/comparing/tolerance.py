@@ -89,12 +89,19 @@ def same(one: AttributeValue, other: AttributeValue, tolerance: Tolerance) -> bo
         return isinstance(one, Reference) and isinstance(other, Reference) and _lead_to_the_same(one, other, tolerance)
     if isinstance(one, (np.ndarray, np.generic)) or isinstance(other, (np.ndarray, np.generic)):
         a, b = np.asarray(one), np.asarray(other)
-        if a.shape != b.shape or not are_comparable(a.dtype, b.dtype) or (tolerance.bits and a.dtype != b.dtype):
+        if a.shape != b.shape or not are_comparable(a.dtype, b.dtype) or (tolerance.bits and not _are_same(a.dtype, b.dtype)):
             return False
         return not differing(a, b, tolerance).any()
     if type(one) is type(other):
         return bool(one == other)
     return {type(one), type(other)} == {str, bytes} and not tolerance.bits and _text(one) == _text(other)
+
+
+def _are_same(one: AnyDtype, other: AnyDtype) -> bool:
+    """Whether two dtypes are the same, wherever members lie: that depends on the size of addresses."""
+    if one.names is None or other.names is None:
+        return bool(one == other)
+    return one.names == other.names and all(one[name].shape == other[name].shape and _are_same(one[name].base, other[name].base) for name in one.names)
 
 
 def _text(value: str | bytes) -> bytes:

@@ -51,7 +51,7 @@ class How:
 
     Attributes:
         group: The path of the group that is joined, with all that is below it.
-        keeps_references: Whether datasets of references are taken: a file that has its own values can keep them.
+        is_copied: Whether the whole has its own values: it keeps datasets of references, further names of objects, and committed types.
         as_xarray: Whether xarray decodes the values: times may count from other dates in each file, files may be of several formats, and
             attributes are those of the first file.
     """
@@ -66,11 +66,11 @@ class How:
     leaves_out: bool = False
     converts_units: bool = False
     group: str = "/"
-    keeps_references: bool = False
+    is_copied: bool = False
     as_xarray: bool = False
 
 
-def how_of(options: Mapping[str, Option], *, group: str = "/", keeps_references: bool = False, as_xarray: bool = False) -> tuple[How, dict[str, Option]]:
+def how_of(options: Mapping[str, Option], *, group: str = "/", is_copied: bool = False, as_xarray: bool = False) -> tuple[How, dict[str, Option]]:
     """Splits `JoinOptions` into how files are joined and the options to open them with. The other arguments are attributes of `How`.
 
     Raises:
@@ -88,9 +88,7 @@ def how_of(options: Mapping[str, Option], *, group: str = "/", keeps_references:
     check_choice("compat", compat, ("equals", "override"))
     check_choice("misfits", misfits, ("error", "leave_out"))
     names = None if datasets is None else frozenset("/" + name.strip("/") for name in ([datasets] if isinstance(datasets, str) else datasets))
-    how = How(
-        concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", convert_units, group, keeps_references, as_xarray
-    )
+    how = How(concat_dim, new_dim, labels, axis, names, compat == "equals", check_order, misfits == "leave_out", convert_units, group, is_copied, as_xarray)
     return how, {name: value for name, value in options.items() if name not in _DEFAULTS}
 
 

@@ -116,10 +116,10 @@ def joined(files: Paths | File, **options: Unpack[JoinOptions]) -> JoinedFile:
 
 
 def joined_files(
-    files: Paths | File, options: Mapping[str, Option], takes_classic: bool = False, keeps_references: bool = False
+    files: Paths | File, options: Mapping[str, Option], takes_classic: bool = False, is_copied: bool = False
 ) -> tuple[Joined, Callable[[str], File], dict[str, Option]]:
     """The files that fit together (also netCDF classic ones, which only Hyperslab reads as sources of virtual datasets), a function that opens one of them again, and the options to open them with."""
-    how, opening = how_of({**_options_of(files), **options}, keeps_references=keeps_references)
+    how, opening = how_of({**_options_of(files), **options}, is_copied=is_copied)
     names = paths_of(files, opening.get("storage_options"))
     found = Joined(names, (_opener(name, opening, takes_classic) for name in names), how)
     return found, lambda name: _opener(name, opening, takes_classic)(), opening

@@ -14,6 +14,7 @@ from ..base.errors import InvalidInputError
 from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
 from ..objects.native_objects import description_of, native_of, stored_attribute
 from ..sources.addresses import is_address
 from ..values import dtype_encoding
@@ -58,7 +59,9 @@ def write_master(
             _write_new_dimension(made, writer, joined, opened)
         _write_declared(writer, joined)
         for name, found in joined.objects.items():
-            if not isinstance(found, Dataset):
+            if isinstance(found, Datatype):
+                writer.create_datatype(name, found.datatype.widened)
+            elif not isinstance(found, Dataset):
                 if name != "/":
                     made.create_group(name)
             elif found.datatype.has_references:
@@ -71,7 +74,7 @@ def write_master(
                 extent = [joined.extent_of(name)]
                 limits = _limits(found, extent, 0, grows)
                 chunks = found.chunks if limits and None in limits else None
-                writer.create_dataset(name, _native.DatasetDefinition(found.datatype, extent, maxshape=limits, chunks=chunks))
+                writer.create_dataset(name, _native.DatasetDefinition(found.datatype.widened, extent, maxshape=limits, chunks=chunks))
             elif name in joined.series:
                 _write_series(writer, name, found, joined.series[name], sources, grows)
             else:
@@ -105,7 +108,7 @@ def _limits(found: Dataset, whole: Sequence[int], axis: int | None, grows: bool)
 
 
 def _write_series(writer: AnyWriter, name: str, found: Dataset, series: Series, sources: Sequence[str], grows: bool) -> None:
-    whole, datatype = list(series.whole), found.datatype
+    whole, datatype = list(series.whole), found.datatype.widened
     limits = _limits(found, whole, series.axis, grows)
     mappings, at = [], 0
     for source, length in zip(sources, series.lengths, strict=True):
@@ -119,7 +122,7 @@ def _write_series(writer: AnyWriter, name: str, found: Dataset, series: Series, 
 
 
 def _write_same(made: File, writer: AnyWriter, name: str, found: Dataset, source: str, grows: bool) -> None:
-    datatype, about = found.datatype, description_of(found)
+    datatype, about = found.datatype.widened, description_of(found)
     limits = _limits(found, found.shape, 0, grows) if about["shape"] is not None else None
     if not about["shape"] or (found.nbytes <= _COPIED_BYTES and not grows):
         made.create_dataset(name, data=found[()], dtype=found.dtype)
@@ -147,8 +150,9 @@ def _write_references(
     if series is not None and series.axis is None and chunks is not None:
         chunks = (1, *chunks)
     extent = None if found.size is None else whole
-    fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found.file.filename, name), found.datatype) if description_of(found)["fill"] else None
-    definition = _native.DatasetDefinition(found.datatype, extent, maxshape=limits, chunks=chunks, fill=fill)
+    datatype = found.datatype.widened
+    fill = dtype_encoding.fill_of(merged.of(found.fillvalue, found.file.filename, name), datatype) if description_of(found)["fill"] else None
+    definition = _native.DatasetDefinition(datatype, extent, maxshape=limits, chunks=chunks, fill=fill)
     writer.create_dataset(name, definition)
     target = made[name]
     assert isinstance(target, Dataset)
@@ -179,8 +183,9 @@ def _copy_attributes(made: File, writer: AnyWriter, joined: Joined, name: str, m
         elif value.datatype.has_references:
             heap: list[bytes] = []
             elements = merged.of(found.attrs[key], file.path, name) if value.shape is not None else []
-            data = dtype_encoding.stored_elements(elements, value.shape or [], value.datatype, heap).tobytes()
-            writer.set_attribute(name, key, value.shape, value.datatype, data, heap)
+            datatype = value.datatype.widened
+            data = dtype_encoding.stored_elements(elements, value.shape or [], datatype, heap).tobytes()
+            writer.set_attribute(name, key, value.shape, datatype, data, heap)
         elif value.datatype.uses_heap:
             made[name].attrs[key] = value_of(value, file)
         else:

@@ -17,6 +17,7 @@ from ..base.type_aliases import Elements
 from ..files.file import File
 from ..objects.attributes import value_of
 from ..objects.dataset import Dataset
+from ..objects.datatype import Datatype
 from ..objects.decoding import decoding_of
 from ..objects.group import Group
 from ..objects.inherited import OF_TIMES, coordinate_of, text_of
@@ -25,6 +26,7 @@ from ..objects.node import Node
 from . import references, units
 from .dimensions import Declared, declared, is_classic, is_placeholder, is_scale, scales_of
 from .how import How
+from .names import Names
 from .times import are_recountable, recounted, times_of
 
 #: Attributes that say how values are decoded: datasets with different ones cannot be one array.
@@ -35,6 +37,10 @@ _DECODING_IN_XARRAY = tuple(name for name in _DECODING if not name.startswith(("
 HIDDEN = ("DIMENSION_LIST", "REFERENCE_LIST")
 #: Attributes in which variables name their coordinates.
 _NAMING = ("coordinates", "bounds", "climatology", "grid_mapping")
+
+
+#: What files have in common.
+Joinable = Group | Dataset | Datatype
 
 
 class LeftOut(NamedTuple):
@@ -67,7 +73,7 @@ class Joined:
         names: list[str],
         files: Iterable[Callable[[], File]],
         how: How,
-        contents: Callable[[File], Iterable[tuple[str, Group | Dataset]]] | None = None,
+        contents: Callable[[File], Iterable[tuple[str, Joinable]]] | None = None,
     ) -> None:
         """Opens the files with these names one by one and compares each with the first that could be opened.
 
@@ -85,7 +91,9 @@ class Joined:
         #: The positions in `names` of the files that fit.
         self.taken: list[int] = []
         self.first: File | None = None
-        self.objects: dict[str, Group | Dataset] = {}
+        self.objects: dict[str, Joinable] = {}
+        #: Further names of the objects, of a whole that has its own values.
+        self.links: Names | None = None
         self.series: dict[str, Series] = {}
         #: For each object, the names of the attributes that have the same value in all files.
         self.attributes: dict[str, set[str]] = {}
@@ -120,7 +128,7 @@ class Joined:
         if waiting:
             self._chosen([file for _, file in waiting], is_last=True)
             self._add_first(waiting)
-        if self.first is None:
+        if not self.paths:
             raise InvalidInputError(f"none of {len(self.left_out)} files can be joined; the first: {self.left_out[0].reason}" if self.left_out else "no files")
 
     @property
@@ -156,21 +164,22 @@ class Joined:
     def _begin(self, first: File) -> None:
         self.objects = dict(self._contents(first))
         self.declared = declared(first, self.how.group)
+        self.links = Names(first, dict(self.objects)) if self.how.is_copied else None
         self._placeholders = {path for path, found in self.objects.items() if isinstance(found, Dataset) and is_placeholder(found)}
         for path, found in self.objects.items():
             names = set(found.attrs)
             self.attributes[path] = names.intersection(_DECODING_IN_XARRAY) if self.how.as_xarray else names.difference(HIDDEN)
 
-    def _all_of(self, file: File) -> Iterator[tuple[str, Group | Dataset]]:
+    def _all_of(self, file: File) -> Iterator[tuple[str, Joinable]]:
         found: list[tuple[str, Node]] = []
         file.visititems(lambda path, item: found.append((f"/{path}", item)))
         yield "/", file
         for path, item in found:
             if item.kind == "unreadable" or getattr(item, "refusal", None):
                 raise UnsupportedError(f"it cannot be read ({item.refusal}), so it cannot be joined", file.filename, path)
-            if isinstance(item, Dataset) and not self.how.keeps_references and item.datatype.has_references:
+            if isinstance(item, Dataset) and not self.how.is_copied and item.datatype.has_references:
                 raise UnsupportedError("a dataset of references, which lead to objects of its own file, cannot be joined", file.filename, path)
-            if isinstance(item, (Group, Dataset)):
+            if isinstance(item, (Group, Dataset)) or (self.how.is_copied and isinstance(item, Datatype)):
                 yield path, item
 
     def _add_first(self, files: Sequence[tuple[int, File]]) -> None:
@@ -268,6 +277,10 @@ class Joined:
             if theirs is None:
                 hint = ": leave it out with drop_variables" if self.how.as_xarray else ""
                 raise ConflictError(f"there is no {path}, which {first} has{hint}", file.filename, path)
+            if not isinstance(mine, Dataset) and mine.kind != theirs.kind:
+                raise ConflictError(f"{path} is a {theirs.kind}, and a {mine.kind} in {first}", file.filename, path)
+            if isinstance(mine, Datatype) and isinstance(theirs, Datatype) and mine.datatype != theirs.datatype:
+                raise ConflictError(f"{path} has another datatype than in {first}", file.filename, path)
             if isinstance(mine, Dataset):
                 self._check(path, mine, theirs, lengths, first)
                 coordinate = theirs if path == self.scale and isinstance(theirs, Dataset) else coordinate
@@ -280,6 +293,8 @@ class Joined:
         if coordinate is not None and self.how.checks_order:
             self._check_order(file, coordinate)
         self._check_inherited(file, first)
+        if self.links is not None and file is not self.first:
+            self.links.left_out |= self.links.differing(file, first)
         for path, name in differing:
             self.attributes[path].discard(name)
         for path, series in self.series.items():

@@ -129,6 +129,10 @@ class Nexus(ModelView):
         chosen = self.default if name is None else name
         if chosen is None:
             raise NotFoundError("there are no data to be plotted in this file: no NXdata has a signal", self.file.filename)
+        path = f"/{chosen.strip('/')}"
+        if chosen not in self.tables and "NXdata" in self.omitted.get(path, ""):
+            reason = "neither its attribute 'signal' names a dataset, nor has a dataset an attribute 'signal' of 1"
+            raise NotFoundError(f"{chosen} {self.omitted[path]}: {reason}", self.file.filename, path)
         return chosen
 
     def _facts(self, name: str | None) -> JsonObject:

@@ -1,5 +1,6 @@
 //! Links of a group that is edited: in a symbol table, in the group's header, or in dense storage.
 
+use hyperslab_array::name::is_utf8;
 use hyperslab_array::{Error, Result};
 
 use super::dense::{DenseEdit, DenseKind};
@@ -8,7 +9,7 @@ use super::header::EditedHeader;
 use super::symbol_table::SymbolTableEdit;
 use crate::hdf5::Source;
 use crate::hdf5::group;
-use crate::hdf5::message::link::{self, RawTarget};
+use crate::hdf5::message::link::{self, RawLink, RawTarget};
 use crate::hdf5::message::{group_info, link_info};
 use crate::hdf5::object_header::{ObjectHeader, kind};
 use crate::{LinkTarget, ObjectId};
@@ -135,7 +136,8 @@ fn insert_new(file: &FileEdit<'_>, source: &Source, group: ObjectId, name: &str,
         header.patch(info, NEXT_ORDER_PLACE, &next.to_le_bytes())?;
         Some(order)
     };
-    let message = link::encode_in(name, target, order, file.widths())?;
+    let link = RawLink { name: name.to_owned(), target: target.clone(), is_utf8: is_utf8(name), creation_order: order.map(u64::cast_signed) };
+    let message = link::encode_in(&link, file.widths())?;
     let compact = header.all(kind::LINK);
     let storage = match dense(file, source, &body)? {
         Some(storage) => storage,

@@ -36,7 +36,7 @@ pub fn message(message: u16, body: &[u8], limits: &Limits) -> Result<()> {
                 link.creation_order = link.creation_order.map(|order| order & i64::MAX);
                 Ok(link)
             };
-            again(&source, body, parse, |raw| link::encode(&raw.name, &raw.target, raw.creation_order.map(i64::cast_unsigned)))
+            again(&source, body, parse, link::encode)
         }
         kind::LINK_INFO => link_info::parse(&mut source.cursor(body, 0)).map(drop),
         kind::ATTRIBUTE_INFO => attribute_info::parse(&mut source.cursor(body, 0)).map(drop),

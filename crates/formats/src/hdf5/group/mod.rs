@@ -169,19 +169,18 @@ const MAX_COMPACT: usize = 64;
 /// group records that its links were created in this order.
 ///
 /// If there are too many links for the header, they go into a symbol table, which all readers know, provided that all are
-/// hard links without creation order. Otherwise they go into dense storage.
-pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], order: CreationOrder) -> Result<Vec<(u16, u8, Vec<u8>)>> {
+/// hard links without creation order whose names are ASCII. Otherwise they go into dense storage.
+pub(crate) fn encode(space: &mut Space, mut links: Vec<RawLink>, order: CreationOrder) -> Result<Vec<(u16, u8, Vec<u8>)>> {
     let tracked = order.is_tracked;
-    let mut links: Vec<&(String, RawTarget)> = links.iter().collect();
     if !tracked {
-        links.sort_by(|a, b| compare(&a.0, &b.0));
+        links.sort_by(|a, b| compare(&a.name, &b.name));
     }
-    for (name, _) in &links {
-        link::check_name(name)?;
+    for link in &links {
+        link::check_name(&link.name)?;
     }
     let hard = || -> Option<Vec<(&str, u64)>> {
-        let hard = links.iter().map(|(name, target)| match target {
-            RawTarget::Hard(address) => Some((name.as_str(), *address)),
+        let hard = links.iter().map(|link| match link.target {
+            RawTarget::Hard(address) if !link.is_utf8 => Some((link.name.as_str(), address)),
             _ => None,
         });
         hard.collect()
@@ -192,11 +191,13 @@ pub(crate) fn encode(space: &mut Space, links: &[(String, RawTarget)], order: Cr
         return Ok(vec![(kind::SYMBOL_TABLE, 0, symbol_table_message::encode(tree, heap))]);
     }
     let mut encoded = Vec::with_capacity(links.len());
-    for (order, (name, target)) in (0..).zip(&links) {
-        encoded.push((name.clone(), link::encode(name, target, tracked.then_some(order))?));
+    for (position, link) in (0..).zip(links) {
+        let ordered = RawLink { creation_order: tracked.then_some(position), ..link };
+        let message = link::encode(&ordered)?;
+        encoded.push((ordered.name, message));
     }
     let dense = if many { Some(DenseStorage::of_links(space, &encoded, order.is_indexed)?) } else { None };
-    let info = link_info::encode(tracked.then_some(links.len() as u64), order.is_indexed, dense);
+    let info = link_info::encode(tracked.then_some(encoded.len() as u64), order.is_indexed, dense);
     let mut messages = vec![(kind::LINK_INFO, 0, info), (kind::GROUP_INFO, 0, group_info::encode())];
     if !many {
         messages.extend(encoded.into_iter().map(|(_, link)| (kind::LINK, 0, link)));

@@ -184,7 +184,7 @@ impl Entry {
             Some(path) => RawTarget::Soft(heap.text(path.into())?),
             None => RawTarget::Hard(self.header.ok_or_else(|| Error::corrupt("a link to an undefined address").at_offset(self.place))?),
         };
-        Ok(RawLink { name: heap.text(self.name)?, target, creation_order: None })
+        Ok(RawLink { name: heap.text(self.name)?, target, is_utf8: false, creation_order: None })
     }
 }
 

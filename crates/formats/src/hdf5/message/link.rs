@@ -1,6 +1,6 @@
 //! Link message (IV.A.2.g).
 
-use hyperslab_array::name::{bytes_of, is_utf8};
+use hyperslab_array::name::bytes_of;
 use hyperslab_array::{Error, Result};
 
 use crate::hdf5::encoder::width_of;
@@ -24,6 +24,8 @@ pub(crate) const LINK_COST: usize = 100;
 pub(crate) struct RawLink {
     pub name: String,
     pub target: RawTarget,
+    /// Whether the file states that the name is UTF-8.
+    pub is_utf8: bool,
     /// When it was created, in groups that track that.
     pub creation_order: Option<i64>,
 }
@@ -31,7 +33,7 @@ pub(crate) struct RawLink {
 impl From<RawLink> for Link {
     /// The ID of an object is the address of its header.
     fn from(link: RawLink) -> Self {
-        Self { name: link.name, target: link.target.into() }
+        Self { name: link.name, target: link.target.into(), is_utf8: link.is_utf8 }
     }
 }
 
@@ -55,9 +57,7 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
     let flags = cursor.u8()?;
     let class = if flags & 8 != 0 { cursor.u8()? } else { 0 };
     let creation_order = if flags & CREATION_ORDER_STORED != 0 { Some(cursor.uint(8)?.cast_signed()) } else { None };
-    if flags & 16 != 0 {
-        cursor.skip(1)?;
-    }
+    let is_utf8 = flags & CHARACTER_SET_STORED != 0 && cursor.u8()? == UTF8;
     let length = cursor.uint(1 << (flags & 3))?;
     let name = cursor.take_u64(length)?;
     let name = cursor.text(name)?;
@@ -79,21 +79,25 @@ pub(crate) fn parse(cursor: &mut Cursor<'_>) -> Result<RawLink> {
         }
         other => RawTarget::UserDefined(other),
     };
-    Ok(RawLink { name, target, creation_order })
+    Ok(RawLink { name, target, is_utf8, creation_order })
 }
 
 /// Flag: the link's creation order is stored.
 const CREATION_ORDER_STORED: u8 = 1 << 2;
+/// Flag: the character set of the name is stored.
+const CHARACTER_SET_STORED: u8 = 1 << 4;
+/// The character set UTF-8.
+const UTF8: u8 = 1;
 
 /// Version 1 of the message.
-pub(crate) fn encode(name: &str, target: &RawTarget, creation_order: Option<u64>) -> Result<Vec<u8>> {
-    encode_in(name, target, creation_order, Widths::WIDE)
+pub(crate) fn encode(link: &RawLink) -> Result<Vec<u8>> {
+    encode_in(link, Widths::WIDE)
 }
 
 /// The same for a file with these widths.
-pub(crate) fn encode_in(name: &str, target: &RawTarget, creation_order: Option<u64>, widths: Widths) -> Result<Vec<u8>> {
+pub(crate) fn encode_in(link: &RawLink, widths: Widths) -> Result<Vec<u8>> {
     const CLASS_STORED: u8 = 1 << 3;
-    const CHARACTER_SET_STORED: u8 = 1 << 4;
+    let RawLink { name, target, is_utf8, creation_order } = link;
     check_name(name)?;
     let class = match target {
         RawTarget::Hard(_) => None,
@@ -110,13 +114,13 @@ pub(crate) fn encode_in(name: &str, target: &RawTarget, creation_order: Option<u
     };
     let mut encoder = Encoder::of(widths);
     let stored = if class.is_some() { CLASS_STORED } else { 0 }
-        | if is_utf8(name) { CHARACTER_SET_STORED } else { 0 }
+        | if *is_utf8 { CHARACTER_SET_STORED } else { 0 }
         | if creation_order.is_some() { CREATION_ORDER_STORED } else { 0 };
     encoder.bytes(&[1, bits | stored]);
     class.iter().for_each(|class| encoder.u8(*class));
-    creation_order.iter().for_each(|order| encoder.u64(*order));
-    if is_utf8(name) {
-        encoder.u8(1);
+    creation_order.iter().for_each(|order| encoder.u64(order.cast_unsigned()));
+    if *is_utf8 {
+        encoder.u8(UTF8);
     }
     encoder.uint(length, width);
     encoder.bytes(&bytes);

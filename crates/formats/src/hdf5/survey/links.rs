@@ -25,11 +25,13 @@ pub(crate) struct FoundLink {
     /// `None` if the heap that holds it cannot be read.
     pub name: Option<String>,
     pub target: RawTarget,
+    /// Whether the file states that the name is UTF-8.
+    pub is_utf8: bool,
 }
 
 impl From<RawLink> for FoundLink {
     fn from(link: RawLink) -> Self {
-        Self { name: Some(link.name), target: link.target }
+        Self { name: Some(link.name), target: link.target, is_utf8: link.is_utf8 }
     }
 }
 
@@ -151,7 +153,7 @@ pub(super) fn links_in(source: &Source, address: u64, texts: &LocalTexts) -> Res
             (None, header) => header.map(RawTarget::Hard),
         };
         let Some(target) = target else { return Ok(None) };
-        links.push(FoundLink { name: Some(text(name)), target });
+        links.push(FoundLink { name: Some(text(name)), target, is_utf8: false });
         last = name.to_vec();
     }
     Ok((!links.is_empty()).then_some(links))
@@ -247,7 +249,7 @@ fn symbol_node(log: &mut Log<'_>, address: u64, sizes: NodeSizes, texts: Option<
                 continue;
             }
         };
-        links.push(FoundLink { name: name.as_deref().map(text), target });
+        links.push(FoundLink { name: name.as_deref().map(text), target, is_utf8: false });
     }
     Ok(is_whole)
 }

@@ -65,13 +65,13 @@ pub struct SurveyedObject {
 impl SurveyedObject {
     /// The links whose names are known.
     pub fn named_links(&self) -> impl Iterator<Item = Link> + '_ {
-        let named = self.links.iter().filter_map(|link| Some((link.name.clone()?, link.target.clone())));
-        named.map(|(name, target)| Link::new(name, LinkTarget::from(target)))
+        let named = self.links.iter().filter_map(|link| Some((link.name.clone()?, link)));
+        named.map(|(name, link)| Link::new(name, LinkTarget::from(link.target.clone())).with_utf8(link.is_utf8))
     }
     /// Takes the links whose names are known out: their targets may be long.
     pub(crate) fn take_links(&mut self) -> impl Iterator<Item = Link> + use<> {
-        let named = std::mem::take(&mut self.links).into_iter().filter_map(|link| Some((link.name?, link.target)));
-        named.map(|(name, target)| Link::new(name, LinkTarget::from(target)))
+        let named = std::mem::take(&mut self.links).into_iter().filter_map(|link| Some((link.name?, link.target, link.is_utf8)));
+        named.map(|(name, target, is_utf8)| Link::new(name, LinkTarget::from(target)).with_utf8(is_utf8))
     }
     /// Addresses to which links lead whose names are lost.
     pub fn unnamed_targets(&self) -> impl Iterator<Item = u64> + '_ {

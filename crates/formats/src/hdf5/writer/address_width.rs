@@ -5,7 +5,8 @@ use hyperslab_array::{Datatype, Error, Member, ReferenceKind};
 /// Bytes of a value of variable length besides the address: a count, and a number in the heap.
 const VARIABLE_BYTES: u64 = 8;
 /// Bytes of an address in memory, and in files that are created.
-pub(super) const WIDE: u64 = 8;
+pub(super) const WIDE_ADDRESS_BYTES: u8 = 8;
+pub(super) const WIDE: u64 = WIDE_ADDRESS_BYTES as u64;
 
 /// A datatype as a file stores it whose addresses have `address_bytes`. Members of records keep their order and what is between them.
 pub(crate) fn with_addresses(datatype: &Datatype, address_bytes: u8) -> Datatype {
@@ -33,6 +34,11 @@ pub(crate) fn with_addresses(datatype: &Datatype, address_bytes: u8) -> Datatype
         }
         other => other.clone(),
     }
+}
+
+/// A datatype of any file, as files that are created store it.
+pub fn widened_datatype(datatype: &Datatype) -> Datatype {
+    with_addresses(datatype, WIDE_ADDRESS_BYTES)
 }
 
 /// The items of a sequence. The library keeps those that are references as they are in memory.

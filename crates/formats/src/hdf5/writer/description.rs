@@ -1,5 +1,7 @@
 //! What a file to be written contains; values of datasets are in the file already.
 
+use std::collections::BTreeSet;
+
 use hyperslab_array::{Dataspace, Datatype, Elements};
 
 use super::library_version::LibraryVersion;
@@ -66,13 +68,15 @@ pub struct NewProperties {
     pub comment: Option<Vec<u8>>,
     /// When the object was used and changed.
     pub times: Option<ObjectTimes>,
+    /// Names of links of a group whose character set is not the one that [`is_utf8`](hyperslab_array::name::is_utf8) gives.
+    pub other_names: BTreeSet<String>,
 }
 
 impl NewProperties {
     /// With or without the order of creation of links and attributes.
     pub fn tracked(tracked: bool) -> Self {
         let order = CreationOrder::of(tracked);
-        Self { link_order: order, attribute_order: order, comment: None, times: None }
+        Self { link_order: order, attribute_order: order, ..Self::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hyperslab_array::name::is_utf8;
 use hyperslab_array::{Dataspace, Error, HeapReference, Result};
 
 use super::dense::DenseStorage;
@@ -12,7 +13,7 @@ use super::space::Space;
 use super::values::{place_references, place_values};
 use crate::hdf5::layout::{ChunkedLayout, Locator};
 use crate::hdf5::message::layout::LayoutMessage;
-use crate::hdf5::message::link::RawTarget;
+use crate::hdf5::message::link::{RawLink, RawTarget};
 use crate::hdf5::message::{attribute, attribute_info, dataspace, datatype, file_space, fill_value, filter_pipeline, layout};
 use crate::hdf5::object_header::{self, kind};
 use crate::hdf5::{Widths, chunk_locator, group, superblock, virtual_dataset};
@@ -111,8 +112,11 @@ fn encode(file: &NewFile, mut space: Space, pointed_at: &[u64]) -> Result<Encode
         let mut messages = match &object.content {
             NewContent::Group(links) => {
                 leads_back |= links.iter().any(|(_, link)| matches!(link, NewLink::Hard(member) if addresses.get(*member).copied().flatten().is_none()));
-                let links = links.iter().map(|(name, link)| Ok((name.clone(), target(link, &addresses, pointed_at)?)));
-                group::encode(&mut space, &links.collect::<Result<Vec<_>>>()?, object.properties.link_order)?
+                let links = links.iter().map(|(name, link)| {
+                    let is_utf8 = is_utf8(name) != object.properties.other_names.contains(name);
+                    Ok(RawLink { name: name.clone(), target: target(link, &addresses, pointed_at)?, is_utf8, creation_order: None })
+                });
+                group::encode(&mut space, links.collect::<Result<_>>()?, object.properties.link_order)?
             }
             NewContent::Dataset(dataset) => dataset_messages(&mut space, dataset, file, &addresses, pointed)?,
             NewContent::Datatype(datatype) => {

@@ -18,6 +18,7 @@ mod target_part;
 mod values;
 
 pub use super::heap::HeapWriter;
+pub use address_width::widened_datatype;
 pub(crate) use address_width::{narrow_refusal, with_addresses};
 pub(crate) use dense::DenseStorage;
 pub use description::{NewAttribute, NewContent, NewDataset, NewFile, NewLink, NewObject, NewProperties, NewStorage, NewTarget, StoredChunk, TargetObject};
@@ -28,7 +29,7 @@ pub use pages::{PageKind, Pages};
 pub use references::{EachReference, Pointed, Sequences, check_references, each_nested_reference, each_reference, number_references, replace_references};
 pub(crate) use space::Space;
 pub use target_part::TargetPart;
-pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values, values_in_file};
+pub use values::{place_references, place_values, store_values, store_values_with, stored_offsets, stored_values, values_in_file, widened};
 
 use hyperslab_array::{Dataspace, Datatype, Result, StoredSelection};
 

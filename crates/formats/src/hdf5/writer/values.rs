@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab_array::{Datatype, Error, HeapObjects, HeapReference, ReferenceKind, Result};
+use hyperslab_array::{Datatype, Elements, Error, HeapObjects, HeapReference, ReferenceKind, Result};
 use hyperslab_storage::Storage;
 
 use crate::Limits;
@@ -12,11 +12,8 @@ use crate::budget::Budget;
 use crate::hdf5::Source;
 use crate::hdf5::heap::{GlobalHeap, HeapWriter};
 
-use super::address_width::with_addresses;
+use super::address_width::{WIDE_ADDRESS_BYTES, with_addresses};
 use super::references::{EachReference, Pointed, each_reference, part, part_mut, place_reference, set_place};
-
-/// Bytes of an address in files that are created.
-const WIDE_ADDRESS_BYTES: u8 = 8;
 
 /// What variable-length parts point at, by reference.
 type Resolve<'a> = &'a dyn Fn(HeapReference) -> Result<&'a [u8]>;
@@ -105,11 +102,19 @@ pub fn values_in_file<'a>(
         Some(pointed) => place_reference(kind, element, heap, pointed),
         None => Ok(()),
     };
-    elements(datatype, &stored, bytes, &mut Placing { resolve, heap, references: &mut references })
+    elements(datatype, &stored, bytes, &mut InFile { resolve, heap, references: &mut references })
 }
 
 /// Where values of variable length come from and go to, and what references become.
-struct Placing<'p, 'a> {
+trait Placing {
+    /// A value of variable length; of a sequence with the datatype of its items, as given and as stored.
+    fn variable(&mut self, base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8]) -> Result<()>;
+    /// A reference, which is as long as it is stored.
+    fn reference(&mut self, kind: ReferenceKind, out: &mut [u8]) -> Result<()>;
+}
+
+/// Into the heap of a file.
+struct InFile<'p, 'a> {
     resolve: Resolve<'a>,
     heap: &'p mut HeapWriter,
     references: &'p mut PlaceReference<'p>,
@@ -122,7 +127,7 @@ fn place_all<'a>(datatype: &Datatype, bytes: &mut [u8], resolve: Resolve<'a>, he
     if with_addresses(datatype, WIDE_ADDRESS_BYTES) != *datatype {
         return Err(Error::unsupported("writing values of variable length, or references, of a file whose addresses do not have 8 bytes"));
     }
-    let placed = elements(datatype, datatype, bytes, &mut Placing { resolve, heap, references: &mut |kind, element, heap| references(kind, element, heap) })?;
+    let placed = elements(datatype, datatype, bytes, &mut InFile { resolve, heap, references: &mut |kind, element, heap| references(kind, element, heap) })?;
     bytes.copy_from_slice(&placed);
     Ok(())
 }
@@ -132,7 +137,7 @@ fn bytes_of(datatype: &Datatype) -> usize {
 }
 
 /// Elements of `datatype` as `stored`, which differs from it in the size of addresses only.
-fn elements(datatype: &Datatype, stored: &Datatype, bytes: &[u8], placing: &mut Placing<'_, '_>) -> Result<Vec<u8>> {
+fn elements(datatype: &Datatype, stored: &Datatype, bytes: &[u8], placing: &mut dyn Placing) -> Result<Vec<u8>> {
     let (size, stored_size) = (bytes_of(datatype), bytes_of(stored));
     if !bytes.len().is_multiple_of(size) {
         return Err(Error::internal(format!("{} bytes in elements of {size}", bytes.len())));
@@ -148,14 +153,14 @@ fn elements(datatype: &Datatype, stored: &Datatype, bytes: &[u8], placing: &mut 
     Ok(out)
 }
 
-fn place(datatype: &Datatype, stored: &Datatype, element: &[u8], out: &mut [u8], placing: &mut Placing<'_, '_>) -> Result<()> {
+fn place(datatype: &Datatype, stored: &Datatype, element: &[u8], out: &mut [u8], placing: &mut dyn Placing) -> Result<()> {
     if element.len() == out.len() {
         // With what lies between the members.
         out.copy_from_slice(element);
     }
     match (datatype, stored) {
-        (Datatype::VariableString { .. }, _) => variable(None, element, out, placing),
-        (Datatype::Sequence { base, .. }, Datatype::Sequence { base: stored, .. }) => variable(Some((base, stored)), element, out, placing),
+        (Datatype::VariableString { .. }, _) => placing.variable(None, element, out),
+        (Datatype::Sequence { base, .. }, Datatype::Sequence { base: stored, .. }) => placing.variable(Some((base, stored)), element, out),
         (Datatype::Compound { members, .. }, Datatype::Compound { members: stored, .. }) => {
             for (member, target) in members.iter().zip(stored.iter()) {
                 let value = elements(&member.datatype, &target.datatype, part(element, member)?, placing)?;
@@ -181,34 +186,104 @@ fn place(datatype: &Datatype, stored: &Datatype, element: &[u8], out: &mut [u8],
                 }
                 out.iter_mut().zip(number).for_each(|(to, byte)| *to = *byte);
             }
-            (placing.references)(*kind, out, placing.heap)
+            placing.reference(*kind, out)
         }
         _ => Ok(()),
     }
 }
 
-/// A value of variable length; of a sequence with the datatype of its items, as given and as stored.
-fn variable(base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8], placing: &mut Placing<'_, '_>) -> Result<()> {
-    let (count, reference) = HeapReference::parse(element)?;
-    out.fill(0);
-    let Some(reference) = reference else {
-        // An empty value that lies in a heap is not the same as none: the library reads "" and NULL.
-        if count == 0 && element.len() == 16 && element.get(4..).map_or(Ok(None), HeapReference::parse_place)?.is_some() {
-            return set_place(out, placing.heap.insert(&[]));
-        }
-        return Ok(());
-    };
+impl Placing for InFile<'_, '_> {
+    fn variable(&mut self, base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8]) -> Result<()> {
+        let (count, reference) = HeapReference::parse(element)?;
+        out.fill(0);
+        let Some(reference) = reference else {
+            // An empty value that lies in a heap is not the same as none: the library reads "" and NULL.
+            if count == 0 && element.len() == 16 && element.get(4..).map_or(Ok(None), HeapReference::parse_place)?.is_some() {
+                return set_place(out, self.heap.insert(&[]));
+            }
+            return Ok(());
+        };
+        let value = items(count, base, (self.resolve)(reference)?)?;
+        let place = match base.filter(|(base, _)| base.uses_heap() || base.has_references()) {
+            None => self.heap.insert(value),
+            Some((base, stored)) => {
+                let value = elements(base, stored, value, self)?;
+                self.heap.insert(&value)
+            }
+        };
+        set_count(out, count)?;
+        set_place(out, place)
+    }
+
+    fn reference(&mut self, kind: ReferenceKind, out: &mut [u8]) -> Result<()> {
+        (self.references)(kind, out, self.heap)
+    }
+}
+
+/// The bytes of a value of `count` items in its heap object.
+fn items<'v>(count: u32, base: Option<(&Datatype, &Datatype)>, value: &'v [u8]) -> Result<&'v [u8]> {
     let bytes = u64::from(count).checked_mul(base.map_or(1, |(base, _)| base.size()));
-    let value = (placing.resolve)(reference)?;
     let value = bytes.and_then(|bytes| value.get(..usize::try_from(bytes).ok()?));
-    let value = value.ok_or_else(|| Error::invalid_input(format!("a variable-length value of {count} items is shorter than that")))?;
-    let place = match base.filter(|(base, _)| base.uses_heap() || base.has_references()) {
-        None => placing.heap.insert(value),
-        Some((base, stored)) => {
-            let value = elements(base, stored, value, placing)?;
-            placing.heap.insert(&value)
-        }
-    };
-    out.split_first_chunk_mut::<4>().ok_or_else(|| Error::internal("a value of variable length without a count"))?.0.copy_from_slice(&count.to_le_bytes());
-    set_place(out, place)
+    value.ok_or_else(|| Error::invalid_input(format!("a variable-length value of {count} items is shorter than that")))
+}
+
+fn set_count(element: &mut [u8], count: u32) -> Result<()> {
+    let (target, _) = element.split_first_chunk_mut::<4>().ok_or_else(|| Error::internal("a value of variable length without a count"))?;
+    target.copy_from_slice(&count.to_le_bytes());
+    Ok(())
+}
+
+/// Address of the heap objects that [`widened`] makes: no file whose addresses have fewer bytes than 8 has it.
+const MADE_ADDRESS: u64 = u64::MAX - 1;
+
+/// Elements of a file whose addresses have fewer than 8 bytes, as files that are created have them. References must be numbers.
+///
+/// # Errors
+/// `Corrupt` for values that are not in the heap; `Unsupported` for references that are not numbers.
+pub fn widened(mut given: Elements) -> Result<Elements> {
+    let datatype = with_addresses(&given.datatype, WIDE_ADDRESS_BYTES);
+    if datatype == given.datatype {
+        return Ok(given);
+    }
+    let mut placing = Widened { heap: &given.heap, made: Vec::new(), known: HashMap::new() };
+    let bytes = elements(&given.datatype, &datatype, &given.bytes, &mut placing)?;
+    for (reference, items) in placing.made {
+        given.heap.insert(reference, items.into());
+    }
+    Ok(Elements { datatype, bytes, heap: given.heap })
+}
+
+/// In the heap objects where they are; sequences whose items have addresses become other objects.
+struct Widened<'h> {
+    heap: &'h HeapObjects,
+    made: Vec<(HeapReference, Vec<u8>)>,
+    known: HashMap<(HeapReference, u32), HeapReference>,
+}
+
+impl Placing for Widened<'_> {
+    fn variable(&mut self, base: Option<(&Datatype, &Datatype)>, element: &[u8], out: &mut [u8]) -> Result<()> {
+        let place = HeapReference::parse_place(element.get(4..).unwrap_or_default())?;
+        let (count, reference) = HeapReference::parse(element)?;
+        out.fill(0);
+        set_count(out, count)?;
+        let place = match (reference, base.filter(|(base, stored)| base != stored)) {
+            (Some(reference), Some((base, stored))) => Some(match self.known.get(&(reference, count)) {
+                Some(made) => *made,
+                None => {
+                    let value = elements(base, stored, items(count, Some((base, stored)), self.heap.object(reference)?)?, self)?;
+                    let index = u32::try_from(self.made.len()).map_err(|_| Error::limit_exceeded("more than 2³² sequences at a time"))?;
+                    let made = HeapReference { address: MADE_ADDRESS, index };
+                    self.made.push((made, value));
+                    self.known.insert((reference, count), made);
+                    made
+                }
+            }),
+            _ => place,
+        };
+        place.map_or(Ok(()), |place| set_place(out, place))
+    }
+
+    fn reference(&mut self, _: ReferenceKind, _: &mut [u8]) -> Result<()> {
+        Ok(())
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hyperslab_array::{Cancellation, Dataspace, Elements, Error, HeapReference, Result, StoredSelection};
 use hyperslab_formats::filter::Pipeline;
+use hyperslab_formats::hdf5::writer::{widened, widened_datatype};
 use hyperslab_formats::{ChunkSource, Dataset, FilterDescription, ObjectId, VirtualMapping};
 use hyperslab_reader::File;
 
@@ -144,7 +145,7 @@ impl DatasetCopy<'_> {
             Some(fill) if has_references => self.named(fill)?,
             _ => Vec::new(),
         };
-        let definition = definition.with_fill(fill);
+        let definition = definition.with_fill(fill.map(widened).transpose()?);
         self.note_changes(dataset);
         match self.format {
             Some(format) => self.in_format(file, id, dataset, definition, &fill_targets, format),
@@ -154,7 +155,7 @@ impl DatasetCopy<'_> {
     }
 
     /// Notes what of a dataset cannot be as it was.
-    fn note_changes(&mut self, dataset: &Dataset) {
+    pub(super) fn note_changes(&mut self, dataset: &Dataset) {
         let has_references = dataset.datatype.has_references();
         let mut note = |text: &str| self.counts.changes.push(Change::new(self.path, text));
         if !dataset.virtual_mappings.is_empty() {
@@ -232,7 +233,7 @@ impl DatasetCopy<'_> {
     }
 
     /// Copies the sources of a virtual dataset into one dataset.
-    fn as_one(&mut self, file: &File, dataset: &Arc<Dataset>, definition: DatasetDefinition, fill_targets: &[Target]) -> Result<()> {
+    pub(super) fn as_one(&mut self, file: &File, dataset: &Arc<Dataset>, definition: DatasetDefinition, fill_targets: &[Target]) -> Result<()> {
         let (mappings, shape) = (&dataset.virtual_mappings, dataset.dataspace.shape());
         let mut first: Option<StorageFormat> = None;
         let mut alike = true;
@@ -385,7 +386,7 @@ impl DatasetCopy<'_> {
 
     /// Reads the region `local` of a dataset and writes it as `region`, at the `index` of a first dimension that only the target has,
     /// slab by slab.
-    fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
+    pub(super) fn reencode(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         let size = source.datatype.size().max(1);
         let row = local.count.iter().skip(1).fold(size, |n, count| n.saturating_mul(*count)).max(1);
         // Slabs of whole chunks, so that no chunk is decoded twice.
@@ -415,6 +416,7 @@ impl DatasetCopy<'_> {
     fn reencode_part(&mut self, file: &File, id: ObjectId, source: &Dataset, local: &Region, region: &Region, index: Option<u64>) -> Result<()> {
         let mut values = file.read(id, &local.selection(source.dataspace.shape())?, self.cancellation)?;
         let targets = if source.datatype.has_references() { self.named(&mut values)? } else { Vec::new() };
+        let values = widened(values)?;
         let resolve = |reference: HeapReference| values.heap.object(reference);
         let mut region = region.clone();
         if let Some(index) = index {
@@ -427,7 +429,7 @@ impl DatasetCopy<'_> {
     }
 
     /// Replaces the references in `elements` by the numbers of their targets, which are returned.
-    fn named(&self, elements: &mut Elements) -> Result<Vec<Target>> {
+    pub(super) fn named(&self, elements: &mut Elements) -> Result<Vec<Target>> {
         let named = match self.objects {
             Some(objects) => name_references(objects, elements),
             None => Err(Error::unsupported("copying references of several files")),
@@ -443,7 +445,7 @@ pub(crate) fn described_like(dataset: &Dataset) -> DatasetDefinition {
         fill_time: dataset.fill_time,
         allocation: dataset.allocation,
         is_compact: dataset.is_created_compact(),
-        ..DatasetDefinition::new(dataset.datatype.clone(), dataset.dataspace.clone())
+        ..DatasetDefinition::new(widened_datatype(&dataset.datatype), dataset.dataspace.clone())
     }
 }
 
@@ -505,7 +507,7 @@ fn box_shape(shape: &[u64], chunk: &[u64], source: Option<&[u64]>, element_bytes
 }
 
 /// The filters of a dataset that was read, as a pipeline for writing.
-fn pipeline(dataset: &Dataset) -> Pipeline {
+pub(super) fn pipeline(dataset: &Dataset) -> Pipeline {
     Pipeline { filters: dataset.creation_filters().iter().map(FilterDescription::to_filter).collect() }
 }
 

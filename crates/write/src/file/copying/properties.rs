@@ -1,25 +1,34 @@
 //! What a file says of an object beyond its content, for the file that it is copied into.
 
+use std::collections::BTreeSet;
+
 use hyperslab_array::Result;
+use hyperslab_array::name::is_utf8;
 use hyperslab_formats::hdf5::writer::NewProperties;
 use hyperslab_formats::{Attributes, ObjectId, ObjectProperties};
 
 use hyperslab_reader::File;
 
 use super::changes::Change;
+use super::link_counts::LinkCounts;
 use super::source_file::{CopiedAttribute, SourceFile};
 use crate::file::file_writer::FileWriter;
 
 /// Copies comment, times and orders of creation of the object at `path`.
 pub(crate) fn copy_properties(out: &mut FileWriter, path: &str, properties: &ObjectProperties) -> Result<()> {
     let ObjectProperties { comment, times, link_order, attribute_order, .. } = properties;
-    let copied = NewProperties { comment: comment.clone(), times: *times, link_order: *link_order, attribute_order: *attribute_order };
+    let other_names = BTreeSet::new();
+    let copied = NewProperties { comment: comment.clone(), times: *times, link_order: *link_order, attribute_order: *attribute_order, other_names };
     out.set_properties(path, copied)
 }
 
-/// Gives the members of a copied group that records their order the order that they have in the other file.
-pub(crate) fn order_members(out: &mut FileWriter, path: &str, file: &File, group: ObjectId) -> Result<()> {
+/// Gives the names in a copied group the character sets that they have in the other file, and the members the order if the group records it; counts
+/// its links.
+pub(crate) fn copy_link_properties(out: &mut FileWriter, path: &str, file: &File, group: ObjectId, counts: &mut LinkCounts) -> Result<()> {
     let links = file.links(group)?;
+    counts.add_links(&links);
+    let others = links.iter().filter(|link| link.is_utf8 != is_utf8(&link.name)).map(|link| link.name.clone());
+    out.set_other_names(path, others.collect())?;
     if !links.is_tracked() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! References in values of another file, as a file that is written takes them: by the path of the object, and the part of it.
 
 use hyperslab_array::{Elements, ReferenceKind, Result, StoredReference};
-use hyperslab_formats::hdf5::writer::{TargetPart, check_references, number_references};
+use hyperslab_formats::hdf5::writer::{TargetPart, number_references};
 
 use crate::file::references::targets::{Referenced, Target};
 
@@ -18,9 +18,8 @@ pub(crate) trait ReferencedObjects {
 /// Replaces the references in elements of `source` by the numbers of their targets, from 1 on; null references are 0.
 ///
 /// # Errors
-/// `Unsupported` for references to objects that are not in the file, and for references in files whose addresses do not have 8 bytes; `Corrupt`.
+/// `Unsupported` for references to objects that are not in the file; `Corrupt`.
 pub(crate) fn name_references(source: &dyn ReferencedObjects, elements: &mut Elements) -> Result<Vec<Target>> {
-    check_references(&elements.datatype)?;
     number_references(elements, |kind, size, bytes| {
         let stored = source.stored_references(kind, size, bytes)?.into_iter();
         stored.map(|reference| reference.map(|reference| target_of(source, reference)).transpose().map(Option::flatten)).collect()

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use hyperslab_array::{Attribute, ByteOrder, Cancellation, Dataspace, Datatype, Elements, Error, Member, ReferenceKind, Result, Selection, StoredReference};
+use hyperslab_formats::hdf5::writer::{widened, widened_datatype};
 use hyperslab_formats::{Dataset, LinkTarget, Object, ObjectId, ObjectProperties};
 use hyperslab_reader::File;
 
@@ -160,15 +161,15 @@ impl<'a> SourceFile<'a> {
         check_lengths(&value)?;
         if attribute.name == "REFERENCE_LIST" && value.datatype.has_references() {
             let dimensions = self.scaled_dimensions(&value);
-            return Ok(CopiedAttribute::ScaleOf(value.datatype, dimensions));
+            return Ok(CopiedAttribute::ScaleOf(widened_datatype(&value.datatype), dimensions));
         }
         if attribute.name == "DIMENSION_LIST" && value.datatype.has_references() {
             let scales = self.scales(&value)?;
             if !scales.is_empty() {
-                return Ok(CopiedAttribute::Scales(value.datatype, scales));
+                return Ok(CopiedAttribute::Scales(widened_datatype(&value.datatype), scales));
             }
             // A list of no scales holds no references.
-            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), value), Vec::new()));
+            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), widened(value)?), Vec::new()));
         }
         if is_reference(&value.datatype) {
             return self.object_references(attribute.dataspace.shape(), &value.bytes).map(CopiedAttribute::References);
@@ -176,9 +177,9 @@ impl<'a> SourceFile<'a> {
         if value.datatype.has_references() {
             let in_attribute = |error: Error| Error::new(error.kind(), format!("attribute {:?}: {}", attribute.name, error.message()));
             let targets = name_references(self, &mut value).map_err(in_attribute)?;
-            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), value), targets));
+            return Ok(CopiedAttribute::Referring(AttributeValue::new(attribute.dataspace.clone(), widened(value)?), targets));
         }
-        Ok(CopiedAttribute::Value(AttributeValue::new(attribute.dataspace.clone(), value)))
+        Ok(CopiedAttribute::Value(AttributeValue::new(attribute.dataspace.clone(), widened(value)?)))
     }
 
     /// The dimensions in a `REFERENCE_LIST`, which only tells their order: none if it cannot be read, and none for what is not in the file.
@@ -205,17 +206,22 @@ impl<'a> SourceFile<'a> {
     fn scales(&self, value: &Elements) -> Result<BTreeMap<u32, Vec<ObjectId>>> {
         let mut scales: BTreeMap<u32, Vec<ObjectId>> = BTreeMap::new();
         let Datatype::Sequence { base, .. } = &value.datatype else { return Err(Error::corrupt("a list of dimension scales that is no list")) };
-        // References of HDF5 1.12 have a type, flags and the size of the address before it.
-        let skip = if matches!(**base, Datatype::Reference { kind: ReferenceKind::Standard, .. }) { 3 } else { 0 };
-        let size = usize::try_from(base.size()).unwrap_or(usize::MAX).max(1);
-        for (dimension, element) in (0..).zip(value.bytes.chunks_exact(16)) {
+        let Datatype::Reference { kind, size } = **base else { return Err(Error::corrupt("a list of dimension scales that are no references")) };
+        let size = usize::try_from(size).unwrap_or(usize::MAX).max(1);
+        let list_bytes = usize::try_from(value.datatype.size()).unwrap_or(usize::MAX).max(1);
+        for (dimension, element) in (0..).zip(value.bytes.chunks_exact(list_bytes)) {
             let (count, references) = hyperslab_array::HeapReference::parse(element)?;
             let Some(references) = references else { continue };
+            let items = value.heap.object(references)?;
+            let length = usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size);
+            let items = items.get(..length).ok_or_else(|| Error::corrupt("a list of dimension scales that is shorter than it states"))?;
             let mut known = HashSet::new();
-            for reference in value.heap.object(references)?.chunks(size).take(usize::try_from(count).unwrap_or(usize::MAX)) {
-                let address = reference.get(skip..skip + 8).ok_or_else(|| Error::corrupt("a dimension scale with a reference of fewer than 8 bytes"))?;
-                if known.insert(address)
-                    && let Some(scale) = self.target(address)?
+            for reference in self.stored_references(kind, size, items)?.into_iter().flatten() {
+                if reference.file.is_some() {
+                    return Err(Error::unsupported("a dimension scale in another file"));
+                }
+                if known.insert(reference.address)
+                    && let Some(scale) = self.copied_object(reference.address)?
                 {
                     scales.entry(dimension).or_default().push(scale);
                 }
