@@ -11,12 +11,12 @@ import pathlib
 import signal
 import sys
 import threading
-import tomllib
 import types
 from typing import Any
 
 import hyperslab as hs
 import pytest
+import tomllib
 
 _spec = importlib.util.find_spec("h5py")
 assert _spec is not None and _spec.origin is not None
