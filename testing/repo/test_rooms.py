@@ -184,6 +184,7 @@ OF_OTHERS = {
     "spark/mllib.py: session._jvm",
     "values/record_batches.py: pa.RecordBatch._import_from_c_capsule",
     "xarray/engine.py: dataset._close",
+    "xarray/reducing.py: variable._in_memory",
 }
 #: An object makes the file that it is in, whose class is one of its subclasses in the room above, and that of h5py another one.
 LEFT = {"objects/node.py: self._class_of('file')._of"}
