@@ -23,6 +23,9 @@ use crate::window::Rows;
 
 /// Tasks into which windows are shared out at most: more than a machine has threads, few enough to combine.
 const MAX_TASKS: usize = 64;
+/// Rows that a task reduces in a turn, and each thread before work of others can begin; more if windows are larger.
+const ROWS_OF_A_TURN: u64 = 1 << 18;
+const ROWS_OF_A_THREAD: u64 = 1 << 21;
 /// Windows of one reduction at most.
 const MAX_WINDOWS: usize = 1 << 22;
 
@@ -76,16 +79,28 @@ impl Work<'_> {
         let windows = self.windows()?;
         let tasks = shared_out(&windows, (self.state_bytes / state_bytes.max(1)).clamp(1, MAX_TASKS));
         let (columns, run) = (self.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Mutex::new(None));
-        let work = |task: &&[(usize, Rows)]| -> Result<Partial> {
-            let mut partial = make()?;
-            for (segment, rows) in *task {
+        let mut turns = tasks.iter().map(|task| Ok((make()?, *task))).collect::<Result<Vec<_>>>()?;
+        let take_turn = |(partial, left): &mut (Partial, &[(usize, Rows)])| -> Result<()> {
+            let mut taken = 0;
+            while let Some(((segment, rows), rest)) = left.split_first().filter(|_| taken < ROWS_OF_A_TURN) {
                 let (part, classes) = segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
                 partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
+                taken += rows.count();
+                *left = rest;
             }
-            Ok(partial)
+            Ok(())
         };
-        let partials: Vec<Partial> = session.compute(|| tasks.par_iter().map(work).collect::<Result<_>>())?;
-        let mut partials = partials.into_iter();
+        let turn_rows = windows.iter().map(|(_, rows)| rows.count()).max().unwrap_or(0).max(ROWS_OF_A_TURN);
+        let at_once = session.thread_count()?.saturating_mul(usize::try_from(ROWS_OF_A_THREAD / turn_rows).unwrap_or(0).max(1));
+        loop {
+            let mut next: Vec<_> = turns.iter_mut().filter(|(_, left)| !left.is_empty()).take(at_once).collect();
+            if next.is_empty() {
+                break;
+            }
+            // Others' work is done between two turns: threads finish what they have before they take what is new.
+            session.compute(|| next.par_iter_mut().try_for_each(|turn| take_turn(turn)))?;
+        }
+        let mut partials = turns.into_iter().map(|(partial, _)| partial);
         let mut total = partials.next().map_or_else(make, Ok)?;
         partials.try_for_each(|partial| total.merge(&partial))?;
         rows.iter_mut().zip(&total.rejected).for_each(|(rows, rejected)| *rows -= rejected);
