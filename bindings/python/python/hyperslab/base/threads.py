@@ -6,11 +6,11 @@ thread that wants one next, or the end of the process, then waits forever. A `Si
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import collections
 import os
 import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -78,7 +78,7 @@ def _taken(answer: queue.SimpleQueue[_Answer[Result]]) -> Result:
 
 
 class _Crew(Generic[Result]):
-    """The threads of one `in_order`. They are daemons, so that none can keep the process; its end waits for what they read."""
+    """The threads of one `in_order`. None can keep the process; its end waits for what they read."""
 
     def __init__(self, threads: int) -> None:
         self._most, self._started = threads, 0
@@ -89,7 +89,8 @@ class _Crew(Generic[Result]):
         """Where the result of a job will be; `None` if no thread can start any more."""
         if self._started < self._most and not _has_ended:
             try:
-                threading.Thread(target=self._work, name="hyperslab-jobs", daemon=True).start()
+                # `Thread.start` waits with a lock that is written in Python, too.
+                _thread.start_new_thread(self._work, ())
             except RuntimeError:
                 return None
             self._started += 1
