@@ -1,8 +1,8 @@
 """`hs.diff` and `h5diff` on pairs of every HDF5 file that `make conformance` has fetched: do they say the same?
 
 `differences.py [PACKAGE …]` takes names of packages or folders; JOBS and MAX_MIB are as in copies.py. Prints how many pairs of each kind have which
-verdicts, `h5diff`'s first. Pairs with other verdicts go to build/conformance-differences.tsv. Exits with 1 if there is a pair of which one says that it is equal and the other that
-it is not, and if there was no file.
+verdicts, `h5diff`'s first. Pairs with other verdicts go to build/conformance-differences.tsv. Exits with 1 if one of the two calls a pair equal and
+the other does not, and if there was no file.
 """
 
 from __future__ import annotations

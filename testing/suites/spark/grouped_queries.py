@@ -30,7 +30,7 @@ class Grouped:
     sums: list[str]
     #: Columns to compare and count.
     values: list[str]
-    #: Conditions, some of which no row meets.
+    #: Conditions. No row meets some of them.
     conditions: list[str]
     #: Columns of `sums` whose averages depend on the order of the rows, because doubles do not hold their sums.
     inexact: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ def _arrays(spark: Any, folder: pathlib.Path) -> Grouped:
 
 
 def _virtual(spark: Any, folder: pathlib.Path) -> Grouped:
-    """A virtual dataset, a part of which has no source."""
+    """A virtual dataset. Part of it has no source."""
     shape, values = (8, 9), np.random.default_rng(2).integers(0, 50, (8, 9)).astype("i4")
     values[6:] = -1
     layout = h5py.VirtualLayout(shape, "i4")

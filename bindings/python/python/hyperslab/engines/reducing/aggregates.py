@@ -136,7 +136,7 @@ class Measures:
         return Result(self._of_values(name, function), {})
 
     def _of_coordinates(self, name: str, function: JsonObject) -> Result | None:
-        """An aggregate of a coordinate: as it is written, over groups of which each has one value of it."""
+        """An aggregate of a coordinate, as it is written. Each group has one value of the coordinate."""
         given = arguments(function)
         axis = self.values.axis(given[0]) if given else None
         is_distinct = name == "count" and function["distinct"]
