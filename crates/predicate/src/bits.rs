@@ -16,6 +16,22 @@ pub(super) fn bits<T: Copy>(values: &[T], test: impl Fn(T) -> bool) -> BooleanBu
     BooleanBuffer::new(Buffer::from_vec(words), 0, values.len())
 }
 
+/// Bit n is `test` of the values n of both.
+pub(super) fn bits_of_pairs<T: Copy>(left: &[T], right: &[T], test: impl Fn(T, T) -> bool) -> BooleanBuffer {
+    let ((left_blocks, left_rest), (right_blocks, right_rest)) = (left.as_chunks::<BLOCK>(), right.as_chunks::<BLOCK>());
+    let mut words: Vec<u64> = Vec::with_capacity(left_blocks.len() + 1);
+    words.extend(left_blocks.iter().zip(right_blocks).map(|(left, right)| {
+        let mut flags = [0; BLOCK];
+        flags.iter_mut().zip(left.iter().zip(right)).for_each(|(flag, (left, right))| *flag = u8::from(test(*left, *right)));
+        packed(&flags)
+    }));
+    if !left_rest.is_empty() {
+        let pairs = left_rest.iter().zip(right_rest).enumerate();
+        words.push(pairs.fold(0, |word, (place, (left, right))| word | u64::from(test(*left, *right)) << place).to_le());
+    }
+    BooleanBuffer::new(Buffer::from_vec(words), 0, left.len().min(right.len()))
+}
+
 /// The lowest bits of 64 bytes, the first one lowest, in the byte order of Arrow's bitmaps.
 fn packed(flags: &[u8; BLOCK]) -> u64 {
     // Moves bit 0 of byte n to bit 56 + n; the partial products do not overlap.
@@ -38,6 +54,14 @@ mod tests {
         fn bits_are_the_tests_one_by_one(values in proptest::collection::vec(any::<u8>(), 0..400), least in any::<u8>()) {
             let wanted: Vec<bool> = values.iter().map(|value| *value >= least).collect();
             let found: Vec<bool> = bits(&values, |value| value >= least).iter().collect();
+            prop_assert_eq!(found, wanted);
+        }
+
+        #[test]
+        fn bits_of_pairs_are_the_tests_one_by_one(pairs in proptest::collection::vec(any::<(u8, u8)>(), 0..400)) {
+            let (left, right): (Vec<u8>, Vec<u8>) = pairs.iter().copied().unzip();
+            let wanted: Vec<bool> = pairs.iter().map(|(left, right)| left < right).collect();
+            let found: Vec<bool> = bits_of_pairs(&left, &right, |left, right| left < right).iter().collect();
             prop_assert_eq!(found, wanted);
         }
     }

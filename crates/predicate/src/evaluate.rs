@@ -14,7 +14,7 @@ use arrow_schema::{DataType, TimeUnit};
 use hyperslab_array::{Error, Result};
 
 use super::bind::Bound;
-use super::bits::bits;
+use super::bits::{bits, bits_of_pairs};
 use super::column::{column, misbound, plain_text};
 use super::value_test::Test;
 use super::word::Words;
@@ -174,10 +174,14 @@ fn compared(left: &ArrayRef, comparison: Comparison, right: &ArrayRef) -> Result
         let (left, right) = (left.as_string::<i32>(), right.as_string::<i32>());
         return Ok(BooleanBuffer::collect_bool(rows, |row| comparison.holds(Some(left.value(row).cmp(right.value(row))))));
     }
+    match (a, b) {
+        (DataType::Float32, DataType::Float32) => return Ok(pairs::<Float32Type>(left, comparison, right)),
+        (DataType::Float64, DataType::Float64) => return Ok(pairs::<Float64Type>(left, comparison, right)),
+        _ => {}
+    }
     if a.is_floating() || b.is_floating() {
         let (left, right) = (cast(left, &DataType::Float64)?, cast(right, &DataType::Float64)?);
-        let pairs = left.as_primitive::<Float64Type>().values().iter().zip(right.as_primitive::<Float64Type>().values().iter());
-        return Ok(pairs.map(|(l, r)| comparison.holds(l.partial_cmp(r))).collect());
+        return Ok(pairs::<Float64Type>(&left, comparison, &right));
     }
     if *a == DataType::Boolean {
         let (left, right) = (left.as_boolean(), right.as_boolean());
@@ -185,6 +189,19 @@ fn compared(left: &ArrayRef, comparison: Comparison, right: &ArrayRef) -> Result
     }
     let (left, right) = (wide(left)?, wide(right)?);
     Ok(left.into_iter().zip(right).map(|(l, r)| comparison.holds(Some(l.cmp(&r)))).collect())
+}
+
+/// Floats of one type against each other, as numpy compares them.
+fn pairs<T: ArrowPrimitiveType>(left: &ArrayRef, comparison: Comparison, right: &ArrayRef) -> BooleanBuffer {
+    let (left, right) = (left.as_primitive::<T>().values(), right.as_primitive::<T>().values());
+    match comparison {
+        Comparison::Equal => bits_of_pairs(left, right, |left, right| left == right),
+        Comparison::NotEqual => bits_of_pairs(left, right, |left, right| left != right),
+        Comparison::Less => bits_of_pairs(left, right, |left, right| left < right),
+        Comparison::LessOrEqual => bits_of_pairs(left, right, |left, right| left <= right),
+        Comparison::Greater => bits_of_pairs(left, right, |left, right| left > right),
+        Comparison::GreaterOrEqual => bits_of_pairs(left, right, |left, right| left >= right),
+    }
 }
 
 /// Integers and times of any width.

@@ -17,7 +17,7 @@ from .file_views import FileViews
 from .float_bounds import Parameters, condition, one_table
 from .instances import own_catalog, own_instance
 from .reducing.query import reduced
-from .reducing.tree import parsed
+from .reducing.tree import parsed, table_names
 from .relation import interruptible
 from .views import View, asks_for_views, counted, explained, names_of, quoted, words_of
 
@@ -88,10 +88,11 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
             create_catalog(connection, name)
         else:
             given[name.lower()] = _register(connection, name, value)
-    used = _tables_of(connection, query)  # before the views: DuckDB looks into views that it knows
+    names = None if statement is None else table_names(statement)
+    names = words_of(query) if names is None else names
     views: dict[tuple[str, ...], View | None] = {(name,): view for name, view in given.items()}
     for catalog, source in sources.items():
-        for found in source.all() if everything else filter(None, map(source.find, words_of(query))):
+        for found in source.all() if everything else filter(None, map(source.find, names)):
             create_view(connection, catalog, found)
             views[(catalog.lower(), found.name.lower()) if catalog else (found.name.lower(),)] = found.view
     main = sources.get("")
@@ -112,9 +113,8 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
     except duckdb.Error as error:
         raise InvalidInputError(_explained(error, sources)) from None
     for source in [] if everything else sources.values():
-        for word, table in source.tables.items():
-            if used is None or word in used:
-                report_omitted(table, "warn", 3)
+        for table in source.tables.values():
+            report_omitted(table, "warn", 3)
     return relation
 
 
@@ -167,13 +167,3 @@ def _explained(error: duckdb.Error, sources: Mapping[str, FileViews]) -> str:
         omitted |= source.omitted
         views += source.views
     return explained(error, shown, refused, omitted, views, tuple(filter(None, sources)))
-
-
-def _tables_of(connection: duckdb.DuckDBPyConnection, query: str) -> set[str] | None:
-    """The tables of a query, in lower case; `None` if DuckDB cannot tell before it knows their columns."""
-    import duckdb
-
-    try:
-        return {name.lower() for name in connection.get_table_names(query)}
-    except duckdb.Error:
-        return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from .. import _native
 from ..base.errors import Error
 from ..objects.dataset import Dataset
 from ..objects.group import Group
@@ -163,6 +164,20 @@ class Counted(Protocol):
     def count(self) -> int: ...
 
 
+class BatchStream:
+    """What DuckDB asks of a scanner of Arrow, without Arrow's threads in between, which cost as much as a small query."""
+
+    def __init__(self, scan: _native.Reader) -> None:
+        self._scan = scan
+
+    @property
+    def projected_schema(self) -> pa.Schema:
+        return pa.schema(self._scan)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_stream(self._scan)
+
+
 class View(ScanDataset):
     """A table for DuckDB. It has no 2-byte floats, so they are widened, and it does not distinguish names that differ only in
     case, so these get a number."""
@@ -173,8 +188,11 @@ class View(ScanDataset):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table._request, table.schema)
-        self.table = table
+        self.table, self._plan = table, table._plan
         self._own_names = distinct(table.schema.names)
+        own = super().schema
+        #: Whether DuckDB takes batches as they are read.
+        self._is_plain = list(self._own_names) == own.names and widened(own).equals(own) and table._request.expression is None
 
     @property
     def schema(self) -> pa.Schema:
@@ -194,7 +212,9 @@ class View(ScanDataset):
         """Whether the text of an expression has the name of a column of 2-byte floats."""
         return any(pa.types.is_float16(type) and name in filter for name, (_, type) in self.columns_in_sql().items())
 
-    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner:
+    def scanner(self, columns: Columns = None, filter: ds.Expression | None = None, **options: object) -> ds.Scanner | BatchStream:
+        if filter is None and self._is_plain and (columns is None or (isinstance(columns, list) and columns)):
+            return BatchStream(self._begun(self._request.plan(columns=list(self._own_names) if columns is None else columns)))
         if filter is not None and self._tests_float16(str(filter)):
             # Arrow cannot compare them, so the expression is evaluated on wider ones.
             needed = [name for name in self._own_names if columns is None or name in columns or name in str(filter)]

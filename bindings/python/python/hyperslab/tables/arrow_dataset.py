@@ -51,11 +51,16 @@ class ScanDataset(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         """A scanner, and the scan that it reads as a stream: Arrow reads it on its own threads, which must not enter Python."""
         chosen = list(self._columns.names) if columns is None else columns
         pushed = self.pushed(chosen, filter)
-        scan = pushed.plan.read()
-        if self.scans is not None:
-            self.scans.append(scan)
+        scan = self._begun(pushed.plan)
         kept = {k: v for k, v in options.items() if k in ("use_threads", "memory_pool")}
         return ds.Scanner.from_batches(pa.RecordBatchReader.from_stream(scan), columns=chosen, filter=pushed.filter, **kept), scan
+
+    def _begun(self, plan: _native.Plan) -> _native.Reader:
+        """A scan that begins, and can be cancelled."""
+        scan = plan.read()
+        if self.scans is not None:
+            self.scans.append(scan)
+        return scan
 
     def pushed(self, columns: Columns, filter: ds.Expression | None) -> Pushed:
         """The scan of `columns` with as much of `filter` (and the table's own expression) as the core understands."""

@@ -81,14 +81,17 @@ def classes_of(
     if any(part.schema.types != parts[0].schema.types for part in parts):
         raise NotReduced("coordinates of different types")
     values = pa.concat_tables(parts)
-    values = values.cast(widened(values.schema)).append_column(_ROW, pa.array(np.arange(sum(lengths), dtype=np.int64)))
-    connection.register(_NAME, values)
-    try:
-        found = _classed(connection, columns, asked, values.num_rows)
-        vectors = _vectors(connection, columns, asked.vectors)
-    finally:
-        connection.unregister(_NAME)
-    codes, first = found
+    values = values.cast(widened(values.schema))
+    vectors: list[npt.NDArray[np.float64]] = []
+    if _are_alone(asked, columns, values):
+        codes, first = np.arange(values.num_rows, dtype=np.uint32), np.arange(values.num_rows, dtype=np.int64)
+    else:
+        connection.register(_NAME, values.append_column(_ROW, pa.array(np.arange(values.num_rows, dtype=np.int64))))
+        try:
+            codes, first = _classed(connection, columns, asked, values.num_rows)
+            vectors = _vectors(connection, columns, asked.vectors)
+        finally:
+            connection.unregister(_NAME)
     ends = np.cumsum(lengths)[:-1]
     of_segments: list[npt.NDArray[np.uint32] | None] = [None] * len(lengths) if codes is None else list(np.split(codes, ends))
     representatives = values.select([name for name in named if name in asked.shown]).take(pa.array(first))
@@ -97,18 +100,38 @@ def classes_of(
     )
 
 
+def _are_alone(asked: Asked, columns: TableColumns, values: pa.Table) -> bool:
+    """Whether each index is a class of its own, since the only key is a coordinate that rises or falls."""
+    if asked.conditions or asked.vectors or len(asked.keys) != 1 or asked.keys[0]["class"] != "COLUMN_REF":
+        return False
+    key = values.column(columns.name(asked.keys[0])) if columns.name(asked.keys[0]) in values.column_names else None
+    if key is None or key.null_count or not (pa.types.is_floating(key.type) or pa.types.is_integer(key.type) or pa.types.is_timestamp(key.type)):
+        return False
+    numbers = key.to_numpy()
+    if numbers.dtype.kind == "M":
+        numbers = numbers.view("i8")
+    # False beside NaN.
+    return bool(np.all(numbers[1:] > numbers[:-1]) or np.all(numbers[1:] < numbers[:-1])) and not (len(numbers) == 1 and numbers[0] != numbers[0])
+
+
 def _classed(connection: duckdb.DuckDBPyConnection, columns: TableColumns, asked: Asked, rows: int) -> tuple[npt.NDArray[np.uint32] | None, AnyArray]:
     """The class of each row of a dimension, and the first row of each class. Classes are in the order of their first rows."""
     if not asked.conditions and not asked.keys:
         return None, np.zeros(0, dtype=np.int64)
+    codes = np.full(rows, LEFT_OUT, dtype=np.uint32)
+    if not asked.keys:
+        statement = _template(connection, f"select {_ROW} from {_NAME} where true", columns)
+        statement["node"]["where_clause"] = _all(asked.conditions)
+        members = np.sort(connection.sql(text_of(connection, statement)).fetchnumpy()[_ROW])
+        codes[members] = 0
+        return codes, members[:1]
     statement = _template(connection, f"select list({_ROW} order by {_ROW}) from {_NAME} where true group by 1 order by min({_ROW})", columns)
     node = statement["node"]
     node["where_clause"] = _all(asked.conditions)
     node["group_expressions"] = [copy.deepcopy(key) for key in asked.keys]
-    node["group_sets"] = [list(range(len(asked.keys)))] if asked.keys else []
+    node["group_sets"] = [list(range(len(asked.keys)))]
     lists = connection.sql(text_of(connection, statement)).to_arrow_table().column(0).combine_chunks()
-    codes = np.full(rows, LEFT_OUT, dtype=np.uint32)
-    if len(lists) == 0 or lists.null_count:  # without keys there is one list, which is null without rows
+    if len(lists) == 0:
         return codes, np.zeros(0, dtype=np.int64)
     members, offsets = lists.values.to_numpy(), lists.offsets.to_numpy()
     codes[members] = np.repeat(np.arange(len(lists), dtype=np.uint32), np.diff(offsets))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
+import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,7 +14,7 @@ from .tree import NotReduced, nodes
 
 def with_constants(statement: JsonObject, parameters: Sequence[object] | Mapping[str, object] | None) -> JsonObject:
     """A copy of a statement with the values of its parameters. `NotReduced` if one has no constant of the same type."""
-    statement = copy.deepcopy(statement)
+    statement = json.loads(json.dumps(statement))  # faster than `deepcopy`
     for node in nodes(statement):
         if node.get("class") == "PARAMETER":
             value = _value(node["identifier"], parameters)

@@ -69,7 +69,7 @@ def reduced(
             view = None if len(path) == 1 and path[0].lower() in temporary else find(path)
             if view is not None:
                 try:
-                    found, note = reduce_selection(connection, node, view, cancellation)
+                    found, note = reduce_selection(connection, node, view, f"hyperslab_groups_{len(views)}", cancellation)
                     views.append(found)
                     notes.append(note)
                 except (NotReduced, UnsupportedError, LimitExceededError) as reason:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 MIN_ROWS = 100_000
 #: Groups beyond which there have to be several rows for each.
 MAX_GROUPS = 1 << 20
-#: Tables of groups have names of their own in a connection.
-_numbers = itertools.count()
 
 
 def aggregates_of(node: JsonObject) -> Iterator[JsonObject]:
@@ -55,8 +52,10 @@ def _functions(node: JsonObject) -> Iterator[JsonObject]:
             pending += here.values()
 
 
-def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, cancellation: _native.Cancellation | None) -> tuple[ReducedView, str]:
-    """Rewrites a selection, so that it reads groups; says how they are made. Nothing is changed if it raises `NotReduced`."""
+def reduce_selection(
+    connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, name: str, cancellation: _native.Cancellation | None
+) -> tuple[ReducedView, str]:
+    """Rewrites a selection, so that it reads groups from a table of this name; says how they are made. Nothing is changed if it raises `NotReduced`."""
     source = node["from_table"]
     if source["sample"] is not None or source["at_clause"] is not None or source["column_name_alias"] or node["sample"] is not None:
         raise NotReduced("a sample")
@@ -70,7 +69,7 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
     if request.limit is not None or request.expression is not None:
         raise NotReduced("a table with a limit, or with an expression of pyarrow as its condition")
     called = source["alias"] or source["qualified_name"]["path"][-1]
-    columns = TableColumns.of(request.plan(), view.columns_in_sql(), called)
+    columns = TableColumns.of(view._plan, view.columns_in_sql(), called)
     if sum(map(math.prod, columns.shapes)) < MIN_ROWS:
         raise NotReduced("few rows")
     aggregates = list(aggregates_of(node))
@@ -93,7 +92,6 @@ def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, vi
     is_grouped = bool(wanted.keys) or wanted.measures.is_finer
     reduced_view = ReducedView(plan, classes, wanted.measures, wanted.condition, is_grouped, places, cancellation)
     names = connection.sql(text_of(connection, {"node": node, "named_param_map": []})).columns
-    name = f"hyperslab_groups_{next(_numbers)}"
     connection.register(name, reduced_view)
     for function, result in zip(aggregates, wanted.results, strict=True):
         if result.text is not None:

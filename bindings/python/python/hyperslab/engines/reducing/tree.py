@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ...base.type_aliases import Json, JsonObject
@@ -16,11 +16,17 @@ class NotReduced(Exception):
     """Why a selection is left to DuckDB."""
 
 
+#: What DuckDB has made of texts and of trees: a small query takes longer to be parsed than to be computed.
+_trees: dict[str, str] = {}
+_texts: dict[str, str] = {}
+_MAX_KEPT = 1000
+_MAX_CHARS = 10_000
+
+
 def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> JsonObject | None:
-    """The only statement of a query, or `None` if it is none that DuckDB describes: a change, or several statements."""
-    ((text,),) = connection.execute("select json_serialize_sql(?)", [query]).fetchall()
+    """The only statement of a query, which the caller may change, or `None` if it is none that DuckDB describes: a change, or several statements."""
     try:
-        tree = json.loads(text)
+        tree = json.loads(_kept(_trees, query, lambda: connection.execute("select json_serialize_sql(?)", [query])))
         statements = [] if tree["error"] else tree["statements"]
         return statements[0] if len(statements) == 1 and isinstance(statements[0], dict) else None
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -28,34 +34,36 @@ def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> JsonObject | No
         return None
 
 
-#: Trees of our own texts, each parsed once.
-_own: dict[str, str] = {}
-_MAX_OWN = 1000
-
-
-def own(connection: duckdb.DuckDBPyConnection, text: str) -> JsonObject:
-    """The tree of a text of our own, which the caller may change."""
-    if text not in _own:
-        statement = parsed(connection, text)
-        assert statement is not None  # our own text
-        if len(_own) >= _MAX_OWN:
-            _own.clear()
-        _own[text] = json.dumps(statement)
-        return statement
-    found: JsonObject = json.loads(_own[text])
-    return found
-
-
 def text_of(connection: duckdb.DuckDBPyConnection, statement: JsonObject) -> str:
     """The SQL of a statement."""
-    ((text,),) = connection.execute("select json_deserialize_sql(?::json)", [json.dumps({"error": False, "statements": [statement]})]).fetchall()
-    return str(text)
+    tree = json.dumps({"error": False, "statements": [statement]})
+    return _kept(_texts, tree, lambda: connection.execute("select json_deserialize_sql(?::json)", [tree]))
+
+
+def _kept(known: dict[str, str], given: str, ask: Callable[[], duckdb.DuckDBPyConnection]) -> str:
+    """What DuckDB answers on a text, which is asked once for texts that are not long."""
+    found = known.get(given)
+    if found is None:
+        ((answer,),) = ask().fetchall()
+        found = str(answer)
+        if len(given) + len(found) <= _MAX_CHARS:
+            if len(known) >= _MAX_KEPT:
+                known.clear()
+            known[given] = found
+    return found
 
 
 def expressions(connection: duckdb.DuckDBPyConnection, texts: list[str]) -> list[JsonObject]:
     """The trees of expressions."""
     found: list[JsonObject] = own(connection, "select " + ", ".join(texts))["node"]["select_list"]
     return found
+
+
+def own(connection: duckdb.DuckDBPyConnection, text: str) -> JsonObject:
+    """The tree of a text of our own, which the caller may change."""
+    statement = parsed(connection, text)
+    assert statement is not None  # our own text
+    return statement
 
 
 def nodes(tree: Json) -> Iterator[JsonObject]:
@@ -68,6 +76,22 @@ def nodes(tree: Json) -> Iterator[JsonObject]:
             pending += reversed(list(here.values()))
         elif isinstance(here, list):
             pending += reversed(here)
+
+
+#: What is in `from`, besides tables that are named there.
+_FROM = frozenset(["BASE_TABLE", "SUBQUERY", "JOIN", "EMPTY"])
+_OTHER_FROM = frozenset(["TABLE_FUNCTION", "EXPRESSION_LIST", "COLUMN_DATA_SCAN", "COLUMN_DATA", "PIVOT", "SHOW_REF", "DELIM_GET", "BOUND_TABLE_REF"])
+
+
+def table_names(statement: JsonObject) -> list[str] | None:
+    """The names of tables in a query, and of the catalogs before them, each once; `None` if it may name tables in another way."""
+    found: dict[str, str] = {}
+    for node in nodes(statement):
+        if node.get("type") in _OTHER_FROM or ("from_table" in node and node["from_table"]["type"] not in _FROM):
+            return None
+        if node.get("type") == "BASE_TABLE":
+            found.update((name.lower(), name) for name in node["qualified_name"]["path"])
+    return list(found.values())
 
 
 def arguments(function: JsonObject) -> list[JsonObject]:
