@@ -82,6 +82,7 @@ def classes_of(
         raise NotReduced("coordinates of different types")
     values = pa.concat_tables(parts)
     values = values.cast(widened(values.schema))
+    codes: npt.NDArray[np.uint32] | None
     vectors: list[npt.NDArray[np.float64]] = []
     if _are_alone(asked, columns, values):
         codes, first = np.arange(values.num_rows, dtype=np.uint32), np.arange(values.num_rows, dtype=np.int64)
