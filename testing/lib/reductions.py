@@ -139,11 +139,17 @@ def _values(field: Field, rng: Any) -> str:
 
 
 def _aggregate(field: Field, rng: Any) -> str:
-    function = str(rng.choice(["count(*)", "count", "sum", "avg", "min", "max", "stddev", "var_pop", "bool_or", "bool_and", "sum", "avg", "coordinate"]))
+    function = str(
+        rng.choice(["count(*)", "count", "sum", "avg", "min", "max", "stddev", "var_pop", "bool_or", "bool_and", "sum", "avg", "coordinate", "quantile"])
+    )
     if function == "count(*)":
         text = function
     elif function == "coordinate":
         text = f"{rng.choice(['min(', 'max(', 'count(distinct '])}{_key(field, rng)})"
+    elif function == "quantile":
+        value, fraction = _values(field, rng), rng.choice(["0", "0.1", "0.25", "0.613", "0.95", "1"])
+        ways = ["median({0})", "quantile_cont({0}, {1})", "quantile_disc({0}, {1})", "quantile({0}, {1})", "percentile_cont({1}) within group (order by {0})"]
+        text = str(rng.choice(ways)).format(value, fraction)
     elif function.startswith("bool"):
         text = f"{function}({_condition(field, rng)})"
     else:

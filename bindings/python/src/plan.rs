@@ -165,6 +165,12 @@ impl Plan {
         self.0.omitted().iter().map(|omitted| (omitted.name.clone(), omitted.reason.clone())).collect()
     }
 
+    /// The number of blocks of the indexes that conditions ask, and of those that have no matching row.
+    fn index_blocks(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let plan = self.0.clone();
+        parse(py, move || plan.index_blocks().map(|blocks| (blocks.all, blocks.pruned)))
+    }
+
     /// How the scan will run.
     fn explain(&self) -> String {
         self.0.explain()

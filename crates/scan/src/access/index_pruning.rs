@@ -9,7 +9,7 @@ use super::cost_model::{DENSE_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS
 use super::indexed_term::{IndexedTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use super::strategy::AccessStrategy;
-use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
+use crate::pruner::{Blocks, CountBounds, Level, Matches, MatchingValues, RowSelection};
 use crate::table::segment::Source;
 use crate::window::{self, Rows};
 
@@ -31,7 +31,7 @@ impl SegmentScan {
             self.count_blocks_of(selection)?;
             return Ok(Remaining::Rows { rows: none.clone(), exact: true });
         }
-        for indexed in &self.indexed_predicates {
+        for indexed in self.indexed_predicates.iter() {
             for term in &indexed.terms {
                 let blocks = term.blocks(selection)?;
                 counters.add_index_blocks(blocks.all, blocks.pruned);
@@ -78,7 +78,7 @@ impl SegmentScan {
         if self.indexed_predicates.len() < 2 {
             return Ok(left);
         }
-        for indexed in &self.indexed_predicates {
+        for indexed in self.indexed_predicates.iter() {
             let Some(here) = indexed.zone_rows(selection)? else { continue };
             let both = left.map_or_else(|| here.clone(), |left| left.and(&here));
             if both.is_empty() {
@@ -102,10 +102,20 @@ impl SegmentScan {
         Ok(())
     }
 
+    /// The index blocks of the selected rows of all conditions, and those that are ruled out.
+    pub(crate) fn index_blocks(&self) -> Result<Blocks> {
+        let mut sum = Blocks { all: 0, pruned: 0 };
+        for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
+            let blocks = term.blocks(&self.selection)?;
+            sum = Blocks { all: sum.all + blocks.all, pruned: sum.pruned + blocks.pruned };
+        }
+        Ok(sum)
+    }
+
     /// Whether the zones of an index rule out all of `rows`, which must be a box.
     pub(crate) fn is_pruned(&self, rows: Rows) -> Result<bool> {
         let selection = window::select(&self.selection, rows);
-        for indexed in &self.indexed_predicates {
+        for indexed in self.indexed_predicates.iter() {
             let mut left = indexed.terms.is_empty();
             for term in &indexed.terms {
                 let blocks = term.blocks(&selection)?;
@@ -125,7 +135,7 @@ impl SegmentScan {
             return Ok(CountBounds::exactly(count));
         }
         let mut bounds = CountBounds { lower: 0, upper: count };
-        for indexed in &self.indexed_predicates {
+        for indexed in self.indexed_predicates.iter() {
             let here = indexed.count(&self.selection, None, cancellation)?;
             bounds.upper = bounds.upper.min(here.upper);
             if self.is_fully_indexed && self.indexed_predicates.len() == 1 {

@@ -37,7 +37,7 @@ pub(crate) struct SegmentScan {
     /// How many boxes the conditions leave, if rows are cells of boxes. `None` if no condition is on a column computed from boxes.
     pub boxes: Option<BoxCount>,
     /// The parts of the residual predicate that indexes can answer.
-    pub indexed_predicates: Vec<IndexedPredicate>,
+    pub indexed_predicates: Arc<Vec<IndexedPredicate>>,
     /// Whether these parts are the whole residual predicate.
     pub is_fully_indexed: bool,
     /// Unique among all scans of this process.
@@ -96,7 +96,7 @@ impl SegmentScan {
             coordinates: HashMap::new(),
             loaded: loaded.into_iter().collect(),
             boxes,
-            indexed_predicates,
+            indexed_predicates: Arc::new(indexed_predicates),
             is_fully_indexed,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             coordinate_cache,
@@ -116,7 +116,7 @@ impl SegmentScan {
             coordinates: self.coordinates.clone(),
             loaded: self.loaded.clone(),
             boxes: self.boxes,
-            indexed_predicates: Vec::new(),
+            indexed_predicates: Arc::default(),
             is_fully_indexed: false,
             id: self.id,
             coordinate_cache: self.coordinate_cache.clone(),
@@ -125,7 +125,8 @@ impl SegmentScan {
 
     /// The same segment with fewer rows, and other columns; the predicate is still to be tested.
     pub(crate) fn restricted_to(&self, selection: Selection, wanted: Arc<[String]>) -> Self {
-        Self { wanted, residual: self.residual.clone(), ..self.narrowed_to(selection) }
+        let (residual, indexed_predicates) = (self.residual.clone(), self.indexed_predicates.clone());
+        Self { wanted, residual, indexed_predicates, ..self.narrowed_to(selection) }
     }
 
     /// Windows for a reduction, which keeps nothing of them: so small that their values stay in the processor's caches, unless chunks are

@@ -191,7 +191,7 @@ impl SegmentScan {
         }
         let rows = self.selection.element_count()?;
         let (mut last, mut is_exact) = (Choice { strategy: AccessStrategy::ScanWindows, reason: Reason::NoIndex }, self.is_fully_indexed);
-        for indexed in &self.indexed_predicates {
+        for indexed in self.indexed_predicates.iter() {
             last = self.window_choice(indexed, is_exact, &self.selection, rows, cancellation)?;
             if last.strategy == AccessStrategy::PruneWindows {
                 break;

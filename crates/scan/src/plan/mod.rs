@@ -19,7 +19,7 @@ use crate::access::box_conditions::CompositeFiles;
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::segment_scan::SegmentScan;
-use crate::pruner::pruner_of;
+use crate::pruner::{Blocks, pruner_of};
 use crate::request::{Naming, Nonconforming, ScanRequest};
 use crate::table::conform::conform;
 use crate::table::each::each_into;
@@ -284,6 +284,17 @@ impl Plan {
         }
         lines.extend(self.omitted.iter().map(|omitted| format!("not a column: {} {}", omitted.name, omitted.reason)));
         lines.join("\n")
+    }
+
+    /// The blocks of the indexes that conditions ask, and those among them that have no matching row.
+    ///
+    /// # Errors
+    /// `Io`, `Corrupt` or `LimitExceeded` if an index cannot be read.
+    pub fn index_blocks(&self) -> Result<Blocks> {
+        self.parts().try_fold(Blocks { all: 0, pruned: 0 }, |sum, part| {
+            let blocks = part.index_blocks()?;
+            Ok(Blocks { all: sum.all + blocks.all, pruned: sum.pruned + blocks.pruned })
+        })
     }
 
     /// The column's indexes, if every segment has one and the residual predicate uses no other column.

@@ -1,9 +1,12 @@
-//! Sums and extremes of all groups of one measure.
+//! Sums, extremes and counts of all groups of one measure.
+
+use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
 use super::elements::{Kind, Numbers, beyond};
 use super::fold::{AddEach, FindEnds, Number, Squares, SumUp, WidenEach};
+use super::quantile::{Digits, Search};
 use super::request::Measure;
 use super::spans::Groups;
 
@@ -70,14 +73,15 @@ pub(super) enum Accumulator {
 }
 
 impl Accumulator {
-    pub fn new(measure: &Measure, kind: Kind, groups: usize) -> Result<Self> {
+    /// The results of no values; `search` is what is known of the measure's quantile, if more is to be found.
+    pub fn new(measure: &Measure, kind: Kind, groups: usize, search: Option<&Arc<Search>>) -> Result<Self> {
         Ok(match kind {
-            _ if !(measure.sum || measure.extremes || measure.deviations) => Self::Counted(vec![0; groups]),
-            Kind::Float => Self::Floats(Groupwise::new(measure, groups)),
-            Kind::Double => Self::Doubles(Groupwise::new(measure, groups)),
-            Kind::Integer => Self::Integers(Groupwise::new(measure, groups)),
+            _ if !(measure.sum || measure.extremes || measure.deviations || search.is_some()) => Self::Counted(vec![0; groups]),
+            Kind::Float => Self::Floats(Groupwise::new(measure, groups, search)),
+            Kind::Double => Self::Doubles(Groupwise::new(measure, groups, search)),
+            Kind::Integer => Self::Integers(Groupwise::new(measure, groups, search)),
             // `bool_and` and `bool_or` are extremes.
-            Kind::Flag => Self::Integers(Groupwise::new(measure, groups)),
+            Kind::Flag => Self::Integers(Groupwise::new(measure, groups, search)),
             Kind::Constant | Kind::Opaque => return Err(Error::unsupported("sums and extremes of values of this type in a reduction")),
         })
     }
@@ -85,6 +89,16 @@ impl Accumulator {
     /// Bytes of one group.
     pub fn bytes_per_group() -> usize {
         size_of::<u64>() * 6 + size_of::<i128>()
+    }
+
+    /// What was counted for a quantile.
+    pub fn digits(&self) -> Option<&Digits> {
+        match self {
+            Self::Floats(found) => found.digits.as_ref(),
+            Self::Doubles(found) => found.digits.as_ref(),
+            Self::Integers(found) => found.digits.as_ref(),
+            Self::Counted(_) => None,
+        }
     }
 
     /// Elements that count by group, but whose value is null or left out by the filter.
@@ -154,6 +168,7 @@ pub(super) struct Groupwise<T: Number> {
     pub nans: Vec<u64>,
     /// Of the values so far: their number, their mean, and the sum of squared differences from it.
     pub moments: Vec<Moments>,
+    pub digits: Option<Digits>,
 }
 
 /// Number, mean, and sum of squared differences from the mean.
@@ -179,7 +194,7 @@ impl Moments {
 }
 
 impl<T: Number> Groupwise<T> {
-    fn new(measure: &Measure, groups: usize) -> Self {
+    fn new(measure: &Measure, groups: usize, search: Option<&Arc<Search>>) -> Self {
         let if_asked = |asked: bool| if asked { groups } else { 0 };
         Self {
             left_out: vec![0; groups],
@@ -188,10 +203,14 @@ impl<T: Number> Groupwise<T> {
             most: vec![T::LEAST; if_asked(measure.extremes)],
             nans: vec![0; if_asked(measure.extremes)],
             moments: vec![Moments::default(); if_asked(measure.deviations)],
+            digits: search.map(|search| Digits::new(search.clone(), groups)),
         }
     }
 
     fn add(&mut self, values: &[T], mask: Option<&[u8]>, at: At<'_>) -> Result<()> {
+        if let Some(digits) = &mut self.digits {
+            digits.add(values, mask, at)?;
+        }
         match at {
             At::One(group) => self.add_to_one(values, mask, group),
             At::Following(group) => self.add_to_following(values, mask, group..group + values.len()),
@@ -277,9 +296,12 @@ impl<T: Number> Groupwise<T> {
         self.most.iter_mut().zip(&other.most).for_each(|(mine, other)| *mine = if *other > *mine { *other } else { *mine });
         self.nans.iter_mut().zip(&other.nans).for_each(|(mine, other)| *mine += other);
         self.moments.iter_mut().zip(&other.moments).for_each(|(mine, other)| *mine = mine.and(*other));
+        if let (Some(mine), Some(other)) = (&mut self.digits, &other.digits) {
+            mine.merge(other);
+        }
     }
 }
 
-fn is_kept(mask: Option<&[u8]>, place: usize) -> bool {
+pub(super) fn is_kept(mask: Option<&[u8]>, place: usize) -> bool {
     mask.is_none_or(|mask| mask.get(place) == Some(&1))
 }

@@ -18,11 +18,11 @@ impl Plan {
     ///
     /// Returns a row for each group that has rows, in the order of the groups: the classes of segments and dimensions that
     /// have more than one (`segment`, `axis0` …), `rows`, and for each measure `count0`, and as asked `sum0`, `least0`, `most0`
-    /// (NaN is greater than every number, as in SQL) and `squares0`, the sum of squared differences from the mean. If there is
+    /// (NaN is greater than every number, as in SQL), `squares0`, the sum of squared differences from the mean, and `quantile0`. If there is
     /// only one group, it is returned even without rows.
     ///
     /// # Errors
-    /// `Unsupported` if rows would have to be tested one by one, or for values that cannot be reduced; `LimitExceeded` for too
+    /// `Unsupported` for a limited number of rows, or for values that cannot be reduced; `LimitExceeded` for too
     /// many groups; `InvalidInput` for classes that do not fit the segments. `Io`, `Corrupt`, `Unsupported` or `LimitExceeded` if values
     /// cannot be read; `Cancelled`.
     pub fn reduce(&self, reduction: &Reduction, classes: &[SegmentClasses], cancellation: &Cancellation) -> Result<RecordBatch> {
@@ -74,7 +74,7 @@ impl Plan {
                     }
                 });
             }
-            found.push((part.narrowed_to(Selection::new(axes, shape)?), classes));
+            found.push((part.restricted_to(Selection::new(axes, shape)?, part.wanted.clone()), classes));
         }
         Ok(found)
     }

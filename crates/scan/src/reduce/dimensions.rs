@@ -29,10 +29,10 @@ impl Plan {
     /// The dimensions of each segment.
     ///
     /// # Errors
-    /// `Unsupported` if rows have to be tested one by one, so that they do not follow from dimensions.
+    /// `Unsupported` for a limited number of rows, which do not follow from dimensions.
     pub fn dimensions(&self) -> Result<Vec<Dimensions>> {
-        if self.request.limit.is_some() || self.parts().any(|part| part.residual.is_some()) {
-            return Err(Error::unsupported("a reduction of rows that are tested one by one"));
+        if self.request.limit.is_some() {
+            return Err(Error::unsupported("a reduction of a limited number of rows"));
         }
         let of_part = |part: &SegmentScan| {
             let shape = part.segment.shape.clone();

@@ -39,6 +39,11 @@ impl Kind {
             _ => Self::Opaque,
         }
     }
+
+    /// Bits of a value's key.
+    pub fn bits(self) -> u32 {
+        if self == Self::Float { u32::BITS } else { u64::BITS }
+    }
 }
 
 /// Values in the type in which they are computed.

@@ -1,5 +1,7 @@
 //! Sums and extremes of a block, in as many lanes as the processor has instructions for.
 
+use hyperslab_predicate::{KeyType, order_key};
+
 /// A type in which values are reduced.
 pub(super) trait Number: Copy + PartialOrd + Send + Sync + 'static {
     /// The type of sums.
@@ -13,6 +15,10 @@ pub(super) trait Number: Copy + PartialOrd + Send + Sync + 'static {
     /// The sum of a block, which has at most `BLOCK` values.
     fn sum(values: &[Self], mask: Option<&[u8]>) -> Self::Total;
     fn is_nan(self) -> bool;
+    /// A number in the order of the values, in which NaN is the greatest.
+    fn key(self) -> u64;
+    /// The value of a key.
+    fn of_key(key: u64) -> Self;
 }
 
 /// Elements that are reduced together: few enough to stay in the processor's first cache.
@@ -20,8 +26,17 @@ pub(super) const BLOCK: usize = 4096;
 const LANES: usize = 16;
 
 macro_rules! float {
-    ($type:ty) => {
+    ($type:ty, $key:path) => {
         impl Number for $type {
+            #[inline(always)]
+            fn key(self) -> u64 {
+                // A NaN with a sign would be the least.
+                $key(if self.is_nan() { <$type>::NAN } else { self }).into()
+            }
+            #[inline(always)]
+            fn of_key(key: u64) -> Self {
+                KeyType::Float(size_of::<Self>() as u8).float(key) as Self
+            }
             type Total = f64;
             const MOST: Self = <$type>::INFINITY;
             const LEAST: Self = <$type>::NEG_INFINITY;
@@ -45,10 +60,18 @@ macro_rules! float {
     };
 }
 
-float!(f32);
-float!(f64);
+float!(f32, order_key::float32);
+float!(f64, order_key::float64);
 
 impl Number for i64 {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        order_key::signed64(self)
+    }
+    #[inline(always)]
+    fn of_key(key: u64) -> Self {
+        KeyType::Signed(8).bits(key).cast_signed()
+    }
     type Total = i128;
     const MOST: Self = i64::MAX;
     const LEAST: Self = i64::MIN;

@@ -11,6 +11,7 @@
 //! - `fold`: sums and extremes of a block.
 //! - `spans`: which group each element of a run belongs to.
 //! - `accumulator`: sums and extremes of all groups.
+//! - `quantile`: the values at ranks, found in a few passes.
 //! - `run`: reads windows in parallel and combines them in an order that does not depend on threads.
 //! - `groups`: groups as numbers.
 //! - `result`: the groups as a record batch, or as summaries.
@@ -26,6 +27,7 @@ mod elements;
 pub mod expression;
 mod fold;
 mod groups;
+mod quantile;
 pub mod request;
 mod result;
 mod run;

@@ -36,7 +36,7 @@ impl Reduction {
     }
 }
 
-/// Count, and as asked sum, extremes and deviations, of the values of an expression that are not null.
+/// Count, and as asked sum, extremes, deviations and a quantile, of the values of an expression that are not null.
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct Measure {
@@ -50,6 +50,18 @@ pub struct Measure {
     pub extremes: bool,
     /// Whether the squares of their differences from the mean are summed.
     pub deviations: bool,
+    /// The quantile that is found.
+    pub quantile: Option<Quantile>,
+}
+
+/// The value at a place among the values in their order, as SQL defines it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[non_exhaustive]
+pub struct Quantile {
+    /// The share of the values before it, from 0 to 1.
+    pub fraction: f64,
+    /// Whether it may lie between two values (`quantile_cont`), and is not one of them (`quantile_disc`).
+    pub is_between: bool,
 }
 
 /// The classes of one segment's indexes.

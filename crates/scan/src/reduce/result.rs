@@ -8,6 +8,7 @@ use hyperslab_array::{Error, Result};
 
 use super::accumulator::{Accumulator, Groupwise};
 use super::fold::Number;
+use super::quantile::Search;
 use super::run::Reduced;
 use crate::read::aggregate::{Extremes, Summary};
 
@@ -16,7 +17,7 @@ const DIGITS: u8 = 38;
 
 /// The groups that have rows, in order; the only one even without.
 pub(super) fn record_batch(reduced: &Reduced) -> Result<RecordBatch> {
-    let Reduced { layout, rows, accumulators } = reduced;
+    let Reduced { layout, rows, accumulators, quantiles } = reduced;
     let kept: Vec<usize> = rows.iter().enumerate().filter(|(_, count)| **count > 0 || rows.len() == 1).map(|(group, _)| group).collect();
     let mut columns = Columns { kept: &kept, found: Vec::new() };
     let mut stride = rows.len();
@@ -40,6 +41,9 @@ pub(super) fn record_batch(reduced: &Reduced) -> Result<RecordBatch> {
             Accumulator::Floats(found) => columns.floats(number, found, count, |values| Arc::new(Float32Array::from(values))),
             Accumulator::Doubles(found) => columns.floats(number, found, count, |values| Arc::new(Float64Array::from(values))),
             Accumulator::Integers(found) => columns.integers(number, found, count)?,
+        }
+        if let Some(quantile) = quantiles.get(number).and_then(Option::as_ref) {
+            columns.quantile(number, quantile, accumulator, count)?;
         }
     }
     columns.batch()
@@ -70,6 +74,16 @@ pub(super) fn summaries(accumulator: &Accumulator, rows: &[u64], groups: &[usize
 fn float_extremes<T: Number<Total = f64>>(found: &Groupwise<T>, group: usize) -> Extremes {
     let of = |values: &[T]| values.get(group).map_or(0.0, |value| value.double());
     Extremes::Float { minimum: of(&found.least), maximum: of(&found.most), sum: found.sums.get(group).copied().unwrap_or(0.0) }
+}
+
+/// The value of a quantile, from the keys of the values on both sides and the share of the second one.
+fn value_at<T: Number>((low, high, share): (u64, u64, f64), between: impl Fn(T, T, f64) -> T) -> T {
+    if share == 0.0 { T::of_key(low) } else { between(T::of_key(low), T::of_key(high), share) }
+}
+
+/// A value between two doubles as DuckDB computes it, to the last bit.
+fn mixed(low: f64, high: f64, share: f64) -> f64 {
+    low.mul_add(1.0 - share, high * share)
 }
 
 fn counts(kept: &[usize], of: impl Fn(usize) -> Option<u64>) -> Result<Int64Array> {
@@ -135,6 +149,28 @@ impl Columns<'_> {
             let squares = self.of_groups(&found.moments, count, |_, moments| if moments.mean.is_finite() { moments.squares } else { f64::NAN });
             self.push(format!("squares{number}"), Arc::new(Float64Array::from(squares)));
         }
+    }
+
+    fn quantile(&mut self, number: usize, quantile: &Search, of: &Accumulator, count: impl Fn(usize) -> u64) -> Result<()> {
+        let each = |group: &usize| Some(quantile.found(*group)).filter(|_| count(*group) > 0);
+        let places: Vec<Option<(u64, u64, f64)>> = self.kept.iter().map(each).collect();
+        let low = |place: &Option<(u64, u64, f64)>| place.map(|(low, _, _)| low);
+        let values: ArrayRef = match of {
+            Accumulator::Floats(_) => {
+                let between = |low: f32, high: f32, share: f64| (f64::from(high) - f64::from(low)).mul_add(share, low.into()) as f32;
+                Arc::new(Float32Array::from_iter(places.iter().map(|place| place.map(|place| value_at(place, between)))))
+            }
+            Accumulator::Doubles(_) => Arc::new(Float64Array::from_iter(places.iter().map(|place| place.map(|place| value_at(place, mixed))))),
+            Accumulator::Integers(_) if quantile.is_between() => {
+                let between =
+                    |(low, high, share)| if share == 0.0 { i64::of_key(low) as f64 } else { mixed(i64::of_key(low) as f64, i64::of_key(high) as f64, share) };
+                Arc::new(Float64Array::from_iter(places.iter().map(|place| place.map(between))))
+            }
+            Accumulator::Integers(_) => Arc::new(Int64Array::from_iter(places.iter().map(|place| low(place).map(i64::of_key)))),
+            Accumulator::Counted(_) => return Err(Error::internal("a quantile of values that are only counted")),
+        };
+        self.push(format!("quantile{number}"), values);
+        Ok(())
     }
 
     fn batch(self) -> Result<RecordBatch> {

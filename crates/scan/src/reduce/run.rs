@@ -13,9 +13,11 @@ use rayon::prelude::*;
 
 use super::accumulator::{Accumulator, At, Masks};
 use super::elements::{AlongRun, Block, Column, Kind, beyond, both};
+use super::expression::Expression;
 use super::fold::BLOCK;
 use super::groups::GroupLayout;
-use super::request::{Reduction, SegmentClasses};
+use super::quantile::{self, Search};
+use super::request::{Measure, Reduction, SegmentClasses};
 use super::spans::{Groups, Span, spans};
 use crate::access::segment_scan::SegmentScan;
 use crate::access::window_columns::Window;
@@ -46,6 +48,8 @@ pub(super) struct Reduced {
     pub rows: Vec<u64>,
     /// For each measure the results of each group.
     pub accumulators: Vec<Accumulator>,
+    /// For each measure its quantile.
+    pub quantiles: Vec<Option<Search>>,
 }
 
 impl Work<'_> {
@@ -57,7 +61,10 @@ impl Work<'_> {
         let layout = GroupLayout::new(self.reduction)?;
         let kinds: Vec<Kind> = self.columns.iter().map(|(_, kind)| *kind).collect();
         let measures = self.reduction.measures.iter().map(|measure| measure.argument.kind(&kinds)).collect::<Result<Vec<Kind>>>()?;
-        let state_bytes = layout.groups.saturating_mul(bytes_per_group(measures.len()));
+        let quantiles = self.reduction.measures.iter().filter(|measure| measure.quantile.is_some()).count();
+        let of_quantiles = if quantiles == 0 { 0 } else { quantiles.saturating_mul(quantile::bytes_per_group(layout.groups)?) };
+        let bytes_per_group = bytes_per_group(measures.len()).saturating_add(of_quantiles);
+        let state_bytes = layout.groups.saturating_mul(bytes_per_group);
         if state_bytes > self.state_bytes {
             return Err(Error::limit_exceeded(format!("a reduction to {} groups", layout.groups)));
         }
@@ -72,39 +79,26 @@ impl Work<'_> {
             layout.count_rows(&part.selection, classes, &mut rows)?;
         }
         let is_tested = reduction.condition.is_some() || segments.iter().any(|(part, _)| part.residual.is_some());
-        let make = || Partial::new(reduction, &measures, layout.groups, is_tested);
         if !is_tested && reduction.measures.is_empty() {
-            return Ok(Reduced { layout, rows, accumulators: Vec::new() });
+            return Ok(Reduced { layout, rows, accumulators: Vec::new(), quantiles: Vec::new() });
         }
+        let begun = |(measure, kind): (&Measure, &Kind)| Some(Search::new(measure.quantile?, kind.bits(), layout.groups));
+        let mut quantiles: Vec<Option<Search>> = reduction.measures.iter().zip(&measures).map(begun).collect();
         let windows = self.windows()?;
         let tasks = shared_out(&windows, (self.state_bytes / state_bytes.max(1)).clamp(1, MAX_TASKS));
-        let (columns, run) = (self.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Mutex::new(None));
-        let mut turns = tasks.iter().map(|task| Ok((make()?, *task))).collect::<Result<Vec<_>>>()?;
-        let take_turn = |(partial, left): &mut (Partial, &[(usize, Rows)])| -> Result<()> {
-            let mut taken = 0;
-            while let Some(((segment, rows), rest)) = left.split_first().filter(|_| taken < ROWS_OF_A_TURN) {
-                let (part, classes) = segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
-                partial.add_window(&WindowReduction { part, classes, layout: &layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
-                taken += rows.count();
-                *left = rest;
-            }
-            Ok(())
-        };
-        let turn_rows = windows.iter().map(|(_, rows)| rows.count()).max().unwrap_or(0).max(ROWS_OF_A_TURN);
-        let at_once = session.thread_count()?.saturating_mul(usize::try_from(ROWS_OF_A_THREAD / turn_rows).unwrap_or(0).max(1));
-        loop {
-            let mut next: Vec<_> = turns.iter_mut().filter(|(_, left)| !left.is_empty()).take(at_once).collect();
-            if next.is_empty() {
-                break;
-            }
-            // Others' work is done between two turns: threads finish what they have before they take what is new.
-            session.compute(|| next.par_iter_mut().try_for_each(|turn| take_turn(turn)))?;
-        }
-        let mut partials = turns.into_iter().map(|(partial, _)| partial);
-        let mut total = partials.next().map_or_else(make, Ok)?;
-        partials.try_for_each(|partial| total.merge(&partial))?;
+        let pass = Pass { work: self, reduction, layout: &layout, kinds: &measures, is_tested, session, cancellation };
+        let total = pass.run(&tasks, &advancing(&mut quantiles, None)?)?;
         rows.iter_mut().zip(&total.rejected).for_each(|(rows, rejected)| *rows -= rejected);
-        Ok(Reduced { layout, rows, accumulators: total.accumulators })
+        let mut later = Reduction::clone(reduction);
+        // Everything else is known after the first pass.
+        later.measures.iter_mut().for_each(|measure| (measure.sum, measure.extremes, measure.deviations) = (false, false, false));
+        let pass = Pass { reduction: &later, ..pass };
+        let mut searches = advancing(&mut quantiles, Some(&total))?;
+        while searches.iter().any(Option::is_some) {
+            let counted = pass.run(&tasks, &searches)?;
+            searches = advancing(&mut quantiles, Some(&counted))?;
+        }
+        Ok(Reduced { layout, rows, accumulators: total.accumulators, quantiles })
     }
 
     fn windows(&self) -> Result<Vec<(usize, Rows)>> {
@@ -121,6 +115,60 @@ impl Work<'_> {
             }
         }
         Ok(all)
+    }
+}
+
+/// The quantiles that need another pass, after what the last one has counted.
+fn advancing(quantiles: &mut [Option<Search>], counted: Option<&Partial>) -> Result<Vec<Option<Arc<Search>>>> {
+    for (quantile, accumulator) in quantiles.iter_mut().zip(counted.iter().flat_map(|counted| &counted.accumulators)) {
+        if let (Some(quantile), Some(digits)) = (quantile, accumulator.digits()) {
+            quantile.advance(digits)?;
+        }
+    }
+    Ok(quantiles.iter().map(|quantile| quantile.as_ref().filter(|quantile| !quantile.is_done()).map(|quantile| Arc::new(quantile.clone()))).collect())
+}
+
+/// One pass over the data.
+struct Pass<'a> {
+    work: &'a Work<'a>,
+    reduction: &'a Reduction,
+    layout: &'a GroupLayout,
+    kinds: &'a [Kind],
+    is_tested: bool,
+    session: &'a Session,
+    cancellation: &'a Cancellation,
+}
+
+impl Pass<'_> {
+    fn run(&self, tasks: &[&[(usize, Rows)]], searches: &[Option<Arc<Search>>]) -> Result<Partial> {
+        let Self { work, reduction, layout, kinds, is_tested, session, cancellation } = *self;
+        let make = || Partial::new(reduction, kinds, layout.groups, is_tested, searches);
+        let (columns, run) = (work.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Mutex::new(None));
+        let mut turns = tasks.iter().map(|task| Ok((make()?, *task))).collect::<Result<Vec<_>>>()?;
+        let take_turn = |(partial, left): &mut (Partial, &[(usize, Rows)])| -> Result<()> {
+            let mut taken = 0;
+            while let Some(((segment, rows), rest)) = left.split_first().filter(|_| taken < ROWS_OF_A_TURN) {
+                let (part, classes) = work.segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
+                partial.add_window(&WindowReduction { part, classes, layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
+                taken += rows.count();
+                *left = rest;
+            }
+            Ok(())
+        };
+        let turn_rows = tasks.iter().copied().flatten().map(|(_, rows)| rows.count()).max().unwrap_or(0).max(ROWS_OF_A_TURN);
+        let at_once = session.thread_count()?.saturating_mul(usize::try_from(ROWS_OF_A_THREAD / turn_rows).unwrap_or(0).max(1));
+        loop {
+            let mut next: Vec<_> = turns.iter_mut().filter(|(_, left)| !left.is_empty()).take(at_once).collect();
+            if next.is_empty() {
+                break;
+            }
+            // Others' work is done between two turns: threads finish what they have before they take what is new.
+            session.compute(|| next.par_iter_mut().try_for_each(|turn| take_turn(turn)))?;
+        }
+        let mut partials = turns.into_iter().map(|(partial, _)| partial);
+        let mut total = partials.next().map_or_else(make, Ok)?;
+        partials.try_for_each(|partial| total.merge(&partial))?;
+        Ok(total)
     }
 }
 
@@ -160,22 +208,26 @@ struct WindowReduction<'a> {
 }
 
 impl WindowReduction<'_> {
-    /// The columns of a window, and 1 for each row that the segment's own predicate keeps. If it keeps none, other columns are not read.
-    fn read(&self, window: &Window<'_>, cancellation: &Cancellation) -> Result<(Vec<Column>, Option<Vec<u8>>)> {
+    /// The columns of a window, and 1 for each row that the segment's own predicate keeps. There are no columns if it
+    /// keeps none: if an index says so, nothing is read.
+    fn read(&self, window: &Window<'_>, rows: Rows, cancellation: &Cancellation) -> Result<(Option<Vec<Column>>, Option<Vec<u8>>)> {
         let columns = |values: Vec<ArrayRef>| values.into_iter().map(Column::new).collect::<Result<Vec<_>>>();
         let Some((predicate, needed)) = &self.part.residual else {
-            return Ok((columns(window.columns(self.columns)?)?, None));
+            return Ok((Some(columns(window.columns(self.columns)?)?), None));
         };
+        if self.part.is_pruned(rows)? {
+            return Ok((None, Some(vec![0; window.count])));
+        }
         let tested = window.batch_of(needed)?;
         let passed: Vec<u8> = predicate.evaluate_cancellable(&tested, cancellation)?.values().iter().map(u8::from).collect();
         if !passed.contains(&1) {
-            return Ok((Vec::new(), Some(passed)));
+            return Ok((None, Some(passed)));
         }
         let others: Vec<String> = self.columns.iter().filter(|name| !needed.contains(name)).cloned().collect();
         let mut read = window.columns(&others)?.into_iter();
         let in_order = self.columns.iter().map(|name| tested.column_by_name(name).cloned().or_else(|| read.next()));
         let in_order = in_order.collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a column of a reduction was not read"))?;
-        Ok((columns(in_order)?, Some(passed)))
+        Ok((Some(columns(in_order)?), Some(passed)))
     }
 
     fn shared_run(&self, window: &Selection) -> Arc<Run> {
@@ -197,8 +249,9 @@ struct Partial {
 }
 
 impl Partial {
-    fn new(reduction: &Reduction, kinds: &[Kind], groups: usize, is_tested: bool) -> Result<Self> {
-        let accumulators = reduction.measures.iter().zip(kinds).map(|(measure, kind)| Accumulator::new(measure, *kind, groups));
+    fn new(reduction: &Reduction, kinds: &[Kind], groups: usize, is_tested: bool, searches: &[Option<Arc<Search>>]) -> Result<Self> {
+        let accumulators = reduction.measures.iter().zip(kinds).zip(searches);
+        let accumulators = accumulators.map(|((measure, kind), search)| Accumulator::new(measure, *kind, groups, search.as_ref()));
         let rejected = vec![0; if is_tested { groups } else { 0 }];
         Ok(Self { rejected, accumulators: accumulators.collect::<Result<_>>()?, last_run: None })
     }
@@ -210,7 +263,7 @@ impl Partial {
 
     fn add_window(&mut self, of: &WindowReduction<'_>, rows: Rows, cancellation: &Cancellation) -> Result<()> {
         let window = Window::new(of.part, rows, cancellation)?;
-        let (columns, passed) = of.read(&window, cancellation)?;
+        let (columns, passed) = of.read(&window, rows, cancellation)?;
         let run = match self.last_run.take().filter(|run| run.is_of(of, &window.selection)) {
             Some(run) => run,
             None => of.shared_run(&window.selection),
@@ -227,17 +280,27 @@ impl Partial {
             let mut spans = SpanCursor::new(&run.spans);
             for first in (0..run.length).step_by(BLOCK) {
                 let count = BLOCK.min(run.length - first);
-                let block = Block { columns: &columns, vectors: &vectors, range: start + first..start + first + count, in_run: first };
-                self.add_block(of.reduction, &block, passed.as_deref(), offset, &mut spans)?;
+                let block =
+                    Block { columns: columns.as_deref().unwrap_or_default(), vectors: &vectors, range: start + first..start + first + count, in_run: first };
+                let condition = of.reduction.condition.as_ref().filter(|_| columns.is_some());
+                self.add_block(of.reduction, condition, &block, passed.as_deref(), offset, &mut spans)?;
             }
             start += run.length;
             Ok(())
         })
     }
 
-    fn add_block<'a>(&mut self, reduction: &Reduction, block: &Block<'a>, passed: Option<&[u8]>, offset: usize, spans: &mut SpanCursor<'a>) -> Result<()> {
+    fn add_block<'a>(
+        &mut self,
+        reduction: &Reduction,
+        condition: Option<&Expression>,
+        block: &Block<'a>,
+        passed: Option<&[u8]>,
+        offset: usize,
+        spans: &mut SpanCursor<'a>,
+    ) -> Result<()> {
         let pieces = spans.within(block.in_run..block.in_run + block.count());
-        let condition = reduction.condition.as_ref().map(|condition| condition.passed(block)).transpose()?;
+        let condition = condition.map(|condition| condition.passed(block)).transpose()?;
         let condition = both(condition.map(Into::into), part_of(passed, &block.range)?.map(Into::into)).filter(|passed| passed.contains(&0));
         if let Some(condition) = &condition {
             for (span, within) in &pieces {

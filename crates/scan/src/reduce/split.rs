@@ -45,7 +45,7 @@ impl Measured {
 
     /// What a reduction computes of it, if it is the column of this number.
     fn measure(&self, number: usize) -> Measure {
-        Measure { argument: Expression::Column { column: number }, filter: None, sum: self.sum, extremes: self.extremes, deviations: false }
+        Measure { argument: Expression::Column { column: number }, filter: None, sum: self.sum, extremes: self.extremes, deviations: false, quantile: None }
     }
 }
 

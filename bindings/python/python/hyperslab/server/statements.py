@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.type_aliases import JsonObject
-from ..engines.reducing.tree import nodes
+from ..engines.reducing.tree import nodes, serialized
 from .failures import forbidden, invalid
 
 if TYPE_CHECKING:
@@ -69,9 +69,8 @@ def parse(connection: duckdb.DuckDBPyConnection, text: str, schema: str | None =
         raise invalid(f"the query has more than {MAX_CHARS} characters")
     explained = _EXPLAIN.match(text)
     inner = text[explained.end() :] if explained else text
-    rows = connection.execute("select json_serialize_sql(?)", [inner]).fetchall()
     try:
-        tree = json.loads(rows[0][0])
+        tree = json.loads(serialized(connection, inner))
     except RecursionError:
         raise invalid("the query is nested too deeply") from None
     if tree["error"]:

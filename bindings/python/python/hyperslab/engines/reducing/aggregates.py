@@ -28,7 +28,9 @@ _RESULTS: dict[str, tuple[str | None, str]] = {
     "stddev_samp": ("deviations", "case when {count} > 1 then sqrt({squares} / ({count} - 1)) end"),
     "stddev": ("deviations", "case when {count} > 1 then sqrt({squares} / ({count} - 1)) end"),
 }
-AGGREGATES = frozenset({*_RESULTS, "count_star"})
+#: Whether a quantile may lie between two values.
+_QUANTILES = {"median": True, "quantile_cont": True, "quantile_disc": False, "quantile": False}
+AGGREGATES = frozenset({*_RESULTS, *_QUANTILES, "count_star"})
 #: Others that users know: `explain` says that they are computed of rows.
 OTHER_AGGREGATES = frozenset(
     [
@@ -61,12 +63,8 @@ OTHER_AGGREGATES = frozenset(
         "list",
         "listagg",
         "mad",
-        "median",
         "mode",
         "product",
-        "quantile",
-        "quantile_cont",
-        "quantile_disc",
         "regr_slope",
         "sem",
         "skewness",
@@ -87,7 +85,7 @@ _SQL_TYPES = {
 #: The rows of a group, whatever their values are.
 _ONE: JsonObject = {"is": "integer", "value": 1}
 #: Columns of the groups as SQL reads them, where a row of the result has one group, and where it has several.
-_OF_ONE = {name: f'first("{name}{{}}")' for name in ("count", "sum", "least", "most", "squares")}
+_OF_ONE = {name: f'first("{name}{{}}")' for name in ("count", "sum", "least", "most", "squares", "quantile")}
 _OF_SEVERAL = {
     "count": 'coalesce(sum("count{}"), 0)::bigint',
     "sum": 'sum("sum{}")',
@@ -127,6 +125,8 @@ class Measures:
     def result(self, function: JsonObject) -> Result:
         """An aggregate over the groups. `NotReduced` if the core does not compute it."""
         name = function["function_name"].lower()
+        if name in _QUANTILES:
+            return Result(self._quantile(name, function), {})
         if function["order_bys"]["orders"] or len(function["qualified_name"]["path"]) != 1:
             raise NotReduced(f"{name} of ordered values")
         if self.is_finer and (of_coordinates := self._of_coordinates(name, function)) is not None:
@@ -180,6 +180,30 @@ class Measures:
             value = Typed({"is": "double", "of": value.tree}, "double")
         return self._text(value, filter, asked, text)
 
+    def _quantile(self, name: str, function: JsonObject) -> str:
+        given, orders = arguments(function), function["order_bys"]["orders"]
+        if self.is_finer or function["distinct"]:
+            raise NotReduced(f"{name} of distinct values, or beside aggregates of coordinates")
+        if orders:
+            # percentile_cont(0.5) within group (order by x)
+            if len(given) != 1 or len(orders) != 1 or orders[0]["type"] not in ("ORDER_DEFAULT", "ASCENDING") or orders[0]["null_order"] != "ORDER_DEFAULT":
+                raise NotReduced(f"{name} of values in another order")
+            given = [orders[0]["expression"], *given]
+        fraction = 0.5 if name == "median" and len(given) == 1 else _fraction(given[1]) if name != "median" and len(given) == 2 else None
+        if fraction is None:
+            raise NotReduced(f"{name} without one constant from 0 to 1")
+        value = self.values.value(given[0])
+        if value.type not in ("float", "double", "integer", "long"):
+            raise NotReduced(f"{name} of values that are not numbers")
+        is_between = _QUANTILES[name]
+        filter = None if function["filter"] is None else self.values.condition(function["filter"])
+        quantile = {"fraction": fraction, "is_between": is_between}
+        text = "{quantile}"
+        if value.type in ("integer", "long") and not is_between:
+            text += f"::{_SQL_TYPES[self._column_type(given[0])]}"
+        number = self._number(value, filter, None, quantile)
+        return text.format(quantile=_OF_ONE["quantile"].format(number))
+
     def _column_type(self, tree: Json) -> pa.DataType:
         if tree["class"] != "COLUMN_REF":
             raise NotReduced("extremes of computed integers")
@@ -196,16 +220,21 @@ class Measures:
             columns["sum"] = f'sum("sum{number}"::hugeint)'
         return text.format(**columns)
 
-    def _number(self, value: Typed, filter: JsonObject | None, asked: str | None) -> int:
-        """The number of the measure of these values, to which what is asked is added."""
-        key = (value.tree, filter)
-        number = next((at for at, known in enumerate(self.found) if (known["argument"], known["filter"]) == key), None)
+    def _number(self, value: Typed, filter: JsonObject | None, asked: str | None, quantile: JsonObject | None = None) -> int:
+        """The number of the measure of these values, to which what is asked is added. A measure has one quantile."""
+
+        def is_theirs(known: JsonObject) -> bool:
+            return (known["argument"], known["filter"]) == (value.tree, filter) and (quantile is None or known["quantile"] in (None, quantile))
+
+        number = next((at for at, known in enumerate(self.found) if is_theirs(known)), None)
         if number is None:
             number = len(self.found)
-            self.found.append({"argument": value.tree, "filter": filter, "sum": False, "extremes": False, "deviations": False})
+            self.found.append({"argument": value.tree, "filter": filter, "sum": False, "extremes": False, "deviations": False, "quantile": None})
             self.types.append(value.type)
         if asked is not None:
             self.found[number][asked] = True
+        if quantile is not None:
+            self.found[number]["quantile"] = quantile
         return number
 
     @property
@@ -222,9 +251,20 @@ class Measures:
                 fields += [pa.field(f"least{number}", end), pa.field(f"most{number}", end)]
             if measure["deviations"]:
                 fields.append(pa.field(f"squares{number}", pa.float64()))
+            if measure["quantile"] is not None:
+                is_between = measure["quantile"]["is_between"]
+                fields.append(pa.field(f"quantile{number}", pa.float32() if type == "float" else pa.float64() if is_float or is_between else pa.int64()))
         return fields
 
 
 def _is_one(given: list[JsonObject]) -> bool:
     """Whether the argument is a constant: `count(1)` counts rows."""
     return len(given) == 1 and given[0]["class"] == "CONSTANT" and given[0]["literal"]["kind"] in ("INTEGER", "NUMERIC", "STRING", "BOOLEAN")
+
+
+def _fraction(given: JsonObject) -> float | None:
+    """A constant from 0 to 1."""
+    if given["class"] != "CONSTANT" or given["literal"]["kind"] not in ("INTEGER", "NUMERIC"):
+        return None
+    fraction = float(given["literal"]["text"])
+    return fraction if 0 <= fraction <= 1 else None

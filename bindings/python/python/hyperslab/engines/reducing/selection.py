@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ... import _native
 from ...base.type_aliases import JsonObject
+from ..float_bounds import condition, one_table
 from ..views import View
 from .aggregates import AGGREGATES, OTHER_AGGREGATES, Measures, Result
 from .classes import Asked, Classes, classes_of
@@ -103,7 +104,7 @@ def reduce_selection(
             column["alias"] = shown
     node["where_clause"] = None
     node["from_table"] = {**source, "alias": called, "schema_name": "", "catalog_name": "", "table_name": name, "qualified_name": {"path": [name]}}
-    return reduced_view, _note(columns, wanted.keys, values)
+    return reduced_view, _note(columns, wanted, plan)
 
 
 def _planned(
@@ -118,7 +119,17 @@ def _planned(
     """What is wanted of the array, its scan, and the classes along each dimension."""
     wanted = _Wanted.of(node, columns, list(aggregates_of(node)), is_finer=is_finer)
     plan = view._request.plan(columns=wanted.values.columns or _any_column(columns))
+    if (narrow := _narrowed(node, view)) is not None:
+        by_index = view._request.narrowed(narrow).plan(columns=wanted.values.columns or _any_column(columns))
+        # Without an index each value would be compared twice.
+        plan = by_index if by_index.index_blocks()[1] else plan
     return wanted, plan, {axis: classes_of(connection, plan, columns, axis, asked, cancellation) for axis, asked in wanted.asked.items()}
+
+
+def _narrowed(node: JsonObject, view: View) -> str | None:
+    """A condition that an index may know, which holds for each row that counts."""
+    found = one_table({"node": node})
+    return None if found is None else condition(found, view.columns_in_sql(), None)
 
 
 def _replace(tree: JsonObject, by: JsonObject) -> None:
@@ -209,7 +220,9 @@ def _any_column(columns: TableColumns) -> list[str]:
     return [next(iter(own for name, own in columns.own.items() if name in columns.axes), next(iter(columns.own.values())))]
 
 
-def _note(columns: TableColumns, keys: list[JsonObject], values: Values) -> str:
-    named = sorted({name for key in keys for name in columns.names(key)})
-    read = ", ".join(values.columns) or "nothing"
-    return f"reduced in the array: keys {', '.join(named) or 'none'}; 1 pass over {read}"
+def _note(columns: TableColumns, wanted: _Wanted, plan: _native.Plan) -> str:
+    named = sorted({name for key in wanted.keys for name in columns.names(key)})
+    passes = "several passes" if any(measure["quantile"] for measure in wanted.measures.found) else "1 pass"
+    blocks, pruned = plan.index_blocks()
+    by_index = f"; an index rules out {pruned} of {blocks} blocks" if pruned else ""
+    return f"reduced in the array: keys {', '.join(named) or 'none'}; {passes} over {', '.join(wanted.values.columns) or 'nothing'}{by_index}"

@@ -26,12 +26,17 @@ _MAX_CHARS = 10_000
 def parsed(connection: duckdb.DuckDBPyConnection, query: str) -> JsonObject | None:
     """The only statement of a query, which the caller may change, or `None` if it is none that DuckDB describes: a change, or several statements."""
     try:
-        tree = json.loads(_kept(_trees, query, lambda: connection.execute("select json_serialize_sql(?)", [query])))
+        tree = json.loads(serialized(connection, query))
         statements = [] if tree["error"] else tree["statements"]
         return statements[0] if len(statements) == 1 and isinstance(statements[0], dict) else None
     except (KeyError, TypeError, ValueError, RecursionError):
         # No query, several, one that is nested very deeply, or another version of DuckDB.
         return None
+
+
+def serialized(connection: duckdb.DuckDBPyConnection, query: str) -> str:
+    """The statements of a query, or why DuckDB refuses it, as JSON."""
+    return _kept(_trees, query, lambda: connection.execute("select json_serialize_sql(?)", [query]))
 
 
 def text_of(connection: duckdb.DuckDBPyConnection, statement: JsonObject) -> str:
