@@ -8,6 +8,8 @@ import pickle
 import warnings
 from typing import Any
 
+import cftime
+import hyperslab as hs
 import hyperslab.xarray.engine as xarray_engine
 import netCDF4
 import numpy as np
@@ -140,3 +142,23 @@ def test_durations_truth_values_and_bounds(tmp_path: pathlib.Path) -> None:
     assert set(same(tmp_path / "t.nc", decode_timedelta=True)) == {"time", "cells", "truth", "masked_flags", "whole", "float", "packed"}
     assert set(same(tmp_path / "t.nc", decode_times={"time": False, "cells": False})) == {"truth", "masked_flags", "packed"}
     assert same(tmp_path / "t.nc", mask_and_scale=False) == []
+
+
+@pytest.mark.parametrize("units", ["d since 2000-01-01", "days since 2000/01/01"])
+def test_bounds_of_dates_that_only_the_core_decodes(tmp_path: pathlib.Path, units: str) -> None:
+    """xarray fails for missing dates of this calendar, and does not look for units at a coordinate that is decoded."""
+    with netCDF4.Dataset(tmp_path / "t.nc", "w") as f:
+        f.createDimension("time", 3)
+        f.createDimension("two", 2)
+        time = f.createVariable("time", "i4", ("time",), fill_value=0)
+        time.set_auto_maskandscale(False)
+        time[:] = np.arange(3)
+        time.setncatts({"units": units, "calendar": "julian", "bounds": "cells"})
+        f.createVariable("cells", "i4", ("time", "two"))[:] = np.arange(6).reshape(3, 2)
+    right = cftime.num2date(np.arange(6).reshape(3, 2), "days since 2000-01-01", "julian")
+    for fused in (False, True):
+        with xr.open_dataset(tmp_path / "t.nc", engine=ENGINE, fused_decoding=fused) as data:
+            np.testing.assert_array_equal(data["cells"].values, right)
+            assert data["time"].values.tolist() == [None, *right.ravel()[1:3]]
+    with hs.open_mfdataset([tmp_path / "t.nc"], new_dim="run") as data:
+        np.testing.assert_array_equal(data["cells"].values.reshape(3, 2), right)

@@ -1,7 +1,7 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
 use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, TimeEncoding};
-use hyperslab_columns::{Column, Conventions, Decoding};
+use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use super::boundary::INHERITED;
 use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::mapping::{DimensionMapping, RowMapping};
+use super::members::text_datatype;
 use super::need::Need;
 use super::patch_boxes::MAX_DIMENSIONS;
 use super::repeated::RepeatedAxis;
@@ -62,9 +63,7 @@ fn member_column(name: &str, dataset: &Dataset, member: &str, timevals: bool, de
 /// The column of an array of single characters whose last dimension is the length of texts; `None` for other arrays.
 fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
     let dataset = array.mapping.file.dataset(array.dataset)?;
-    // The model knows that the last dimension is a length.
-    let decoding = Decoding::of_characters(&dataset.datatype, dataset.dataspace.shape(), Conventions::Netcdf, || Ok::<_, Error>(true))?;
-    let Some(text) = decoding.and_then(|decoding| decoding.text()) else { return Ok(None) };
+    let Some(text) = text_datatype(&dataset)? else { return Ok(None) };
     let metadata = array.column.field().metadata().clone();
     let column = Column::new(name, &text, &[], Conventions::Raw)?;
     Ok(Some(column.with_metadata(metadata)))

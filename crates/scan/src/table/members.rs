@@ -260,6 +260,12 @@ fn texts_of(file: &File, id: ObjectId, dataset: &Dataset, dimensions: &[Dimensio
     Decoding::of_characters(&dataset.datatype, dataset.dataspace.shape(), conventions, || is_length(file, id, dimensions))
 }
 
+/// The datatype of texts along the last dimension of characters, if that is known to be their length; `None` for other values.
+pub(super) fn text_datatype(dataset: &Dataset) -> Result<Option<Datatype>> {
+    let decoding = Decoding::of_characters(&dataset.datatype, dataset.dataspace.shape(), Conventions::Netcdf, || Ok::<_, Error>(true))?;
+    Ok(decoding.and_then(|decoding| decoding.text()))
+}
+
 /// Whether the last dimension has a name, but no coordinate, and only variables of characters.
 fn is_length(file: &File, id: ObjectId, dimensions: &[DimensionScale]) -> Result<bool> {
     let Some(dimension) = dimensions.last().filter(|dimension| dimension.scale.is_none() && dimension.name.is_some()) else { return Ok(false) };

@@ -29,7 +29,7 @@ from .encoding import Encoding
 from .open_files import OpenFiles
 from .opening import OpenedFile
 from .store import HyperslabStore
-from .unpacked import is_odd, is_unknown, without_units
+from .unpacked import attributes_with_inherited, is_odd, is_unknown, without_units
 
 
 class OneOf:
@@ -136,19 +136,14 @@ class FilesStore(AbstractDataStore):
             encoding["chunksizes"] = (1, *encoding["chunksizes"])
         if is_new and "preferred_chunks" in encoding:
             encoding["preferred_chunks"] = {self._concat_dim: 1, **encoding["preferred_chunks"]}
-        is_odd_date = self._decoding.of(name).decode_times is True and name not in self._left_as_numbers and self._has_odd_units(name, variable)
+        attributes = attributes_with_inherited(self._template)[name] if self._decoding.of(name).decode_times else dict(variable.attrs)
+        is_asked = self._decoding.of(name).decode_times is True and name not in self._left_as_numbers
+        is_odd_date = is_asked and is_odd(attributes.get("units")) and is_unknown(name, variable, attributes)
         if name in self._differing_times or is_odd_date:
             return self._decoded_times(name, dims, variable, encoding)
         kind = StackedArray if is_new else ConcatenatedArray
         data = kind(self, name, series.lengths, axis, shape, variable.dtype, self._datatypes[name])
-        return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
-
-    def _has_odd_units(self, name: str, variable: Variable) -> bool:
-        """Whether xarray does not know the units, its own or those of the coordinate whose cells it bounds."""
-        coordinates = [other.attrs for other in self._template.values() if other.attrs.get("bounds") == name]
-        inherited = {key: value for attributes in coordinates for key, value in attributes.items() if key in OF_TIMES}
-        attributes = {**inherited, **variable.attrs}
-        return is_odd(attributes.get("units")) and is_unknown(name, variable, attributes)
+        return Variable(dims, indexing.LazilyIndexedArray(data), attributes, encoding)
 
     def _decoded_times(self, name: str, dims: tuple[Hashable, ...], variable: Variable, encoding: Encoding) -> Variable:
         """Times that count from another date in each file, or in units that xarray does not know, decoded and in memory."""

@@ -132,7 +132,7 @@ def unpacked(variables: Mapping[str, Stored], options: DecodingOptions) -> dict[
     """
     if not options.fused and not any(is_odd(stored.variable.attrs.get("units")) for stored in variables.values()):
         return {name: stored.variable for name, stored in variables.items()}
-    attributes = _with_inherited(variables)
+    attributes = attributes_with_inherited({name: stored.variable for name, stored in variables.items()})
     return {name: _unpacked(name, stored, options.of(name), attributes[name]) for name, stored in variables.items()}
 
 
@@ -156,7 +156,7 @@ def times_to_decode(variables: Mapping[str, Stored], options: DecodingOptions, s
 
 def _left_as_numbers(variables: Mapping[str, Stored], options: DecodingOptions) -> dict[str, str]:
     found = dict[str, str]()
-    for name, attributes in _with_inherited(variables).items():
+    for name, attributes in attributes_with_inherited({name: stored.variable for name, stored in variables.items()}).items():
         stored, wanted = variables[name], options.of(name)
         if not wanted.decode_times or not _are_of_dates(attributes.get("units")):
             continue
@@ -169,16 +169,23 @@ def _left_as_numbers(variables: Mapping[str, Stored], options: DecodingOptions) 
     return found
 
 
-def _with_inherited(variables: Mapping[str, Stored]) -> dict[str, dict[Any, Any]]:
+def attributes_with_inherited(variables: Mapping[str, Variable]) -> dict[str, dict[Any, Any]]:
     """The attributes of variables; bounds have those of dates of their coordinate, too."""
-    bounds = {one.variable.attrs["bounds"]: one.variable.attrs for one in variables.values() if isinstance(one.variable.attrs.get("bounds"), str)}
-    inherited = {name: {key: value for key, value in attributes.items() if key in _OF_DATES} for name, attributes in bounds.items()}
-    return {name: {**inherited.get(name, {}), **one.variable.attrs} for name, one in variables.items()}
+    inherited = dict[str, dict[Any, Any]]()
+    for one in variables.values():
+        bounds = one.attrs.get("bounds")
+        if isinstance(bounds, str) and _are_of_dates(one.attrs.get("units")):
+            inherited[bounds] = {key: value for key, value in one.attrs.items() if key in _OF_DATES}
+    return {name: {**inherited.get(name, {}), **one.attrs} for name, one in variables.items()}
 
 
 def _unpacked(name: str, stored: Stored, wanted: DecodingOptions, attributes: dict[Any, Any]) -> Variable:
     """One of them; `attributes` are its own and those that it inherits."""
-    variable, decoding = stored.variable, stored.find_decoding()
+    variable: Variable = stored.variable.copy(deep=False)
+    decoding = stored.find_decoding()
+    if wanted.decode_times:
+        # xarray does not look for them at a coordinate that is decoded.
+        variable.attrs = dict(attributes)
     if decoding is None or decoding.kind == "text" or decoding.problems or not wanted.mask_and_scale:
         return variable
     is_date = decoding.kind == "time"
