@@ -111,7 +111,7 @@ def test_rows_have_types_and_no_line_is_broken(terminal: Terminal) -> None:
     lines = fitting(terminal, "hyperslab head packed.nc t -n 3")
     assert lines[0].split() == ["time", "lat", "lon", "t"] and lines[1].split() == ["time", "float32", "float32", "float64"]
     # The first value is missing.
-    assert [line.split()[2:] for line in lines[2:5]] == [["0.0", "0.0"], ["0.0", "1.0", "250.5"], ["0.0", "2.0", "251.0"]]
+    assert [line.split()[1:] for line in lines[2:5]] == [["0.0", "0.0", "—"], ["0.0", "1.0", "250.5"], ["0.0", "2.0", "251.0"]]
     assert lines[5] == "hyperslab: the first 3 of 60 rows"
 
 

@@ -255,8 +255,8 @@ def opened(paths: list[pathlib.Path], _: pathlib.Path) -> Meaning:
         def dates(name: str) -> list[str | None]:
             missing = data[name].isnull().values.ravel()
             raw = data[name].values.ravel()
-            shown = [str(one)[:26].replace("T", " ") if raw.dtype.kind == "M" else one.isoformat().replace("T", " ") for one in raw]
-            return [None if is_missing else one[:19] for one, is_missing in zip(shown, missing, strict=True)]
+            shown = [str(one if raw.dtype.kind == "M" or one is None else one.isoformat())[:19].replace("T", " ") for one in raw]
+            return [None if is_missing else one for one, is_missing in zip(shown, missing, strict=True)]
 
         calendar = data["time"].encoding.get("calendar", "standard")
         texts = [one if isinstance(one, bytes) else str(one).encode() for one in data["text"].values.tolist()]

@@ -7,6 +7,7 @@ import pathlib
 import warnings
 from typing import Any
 
+import h5py
 import hyperslab as hs
 import netCDF4
 import numpy as np
@@ -200,3 +201,40 @@ def test_a_view_is_an_array(tmp_path: pathlib.Path) -> None:
         assert np.nansum(t) == 3.5 and np.asarray(t, "f4").dtype == np.dtype("f4")
         assert [len(batch["t"]) for batch in hs.batches({"t": t, "time": time}, 2)] == [2, 1]
         assert float(np.nanmax(t.to_dask().compute())) == 2.0
+
+
+@pytest.mark.parametrize("shape", [(200_000,), (1, 200_000), (3, 70_001), (5, 2, 40_000), (70, 3000)], ids=str)
+@pytest.mark.parametrize("dtype", ["<i2", ">i2"])
+def test_parts_of_large_boxes(tmp_path: pathlib.Path, shape: tuple[int, ...], dtype: str) -> None:
+    """Boxes of more values than a part has, with one, several and no missing values."""
+    stored = np.random.default_rng(len(shape)).integers(-50, 50, shape).astype(dtype)
+    marks = {"none": [], "one": [7], "three": [7, -3, 0]}
+    with h5py.File(tmp_path / "large.h5", "w") as f:
+        for name, missing in marks.items():
+            made = f.create_dataset(name, data=stored)
+            made.attrs["scale_factor"], made.attrs["add_offset"] = np.float32(0.1), np.float32(273.15)
+            if missing:
+                made.attrs["missing_value"] = np.array(missing, dtype)
+    keys: list[Any] = [..., 0, slice(1, None, 2), (..., slice(3, None, 7)), (..., slice(5, -5)), (0,) * (len(shape) - 1)]
+    with hs.open(tmp_path / "large.h5") as f:
+        for name, missing in marks.items():
+            right = np.where(np.isin(stored, missing), np.float32(np.nan), stored.astype("f4") * np.float32(0.1) + np.float32(273.15))
+            for key in keys:
+                found = f[name].decoded[key]
+                assert np.asarray(found).dtype == np.dtype("f4")
+                np.testing.assert_array_equal(found, right[key], err_msg=f"{name} {key}")
+
+
+def test_texts_have_no_padding_in_arrays_as_in_tables(tmp_path: pathlib.Path) -> None:
+    with netCDF4.Dataset(tmp_path / "texts.nc", "w") as f:
+        for dimension, extent in (("n", 3), ("length", 4), ("width", 2)):
+            f.createDimension(dimension, extent)
+        f.createVariable("name", "S1", ("n", "length"))[:] = np.array([list("ab  "), list("a b\0"), list("\0\0\0\0")], "S1")
+        f.createVariable("codes", "S1", ("n", "width"))[:] = np.array([list("ab")] * 3, "S1")
+        f.createVariable("shared", "i4", ("width",))[:] = [1, 2]
+    with hs.open(tmp_path / "texts.nc") as f:
+        assert f["name"].decoded[...].tolist() == f.table("/name").to_arrow()["name"].to_pylist() == ["ab", "a b", ""]
+        assert "→ text" in repr(f["name"]) and "→ text" not in repr(f["codes"])
+        assert f["codes"].decoded.shape == (3, 2), "the dimension is that of numbers, too"
+        with pytest.raises(hs.UnsupportedError, match="written as characters"):
+            f["name"].decoded[...] = ["x"] * 3

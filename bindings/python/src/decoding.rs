@@ -6,7 +6,7 @@ use hyperslab::columns::{Conventions, Decoding as Core};
 use hyperslab::{Attribute, ByteOrder, Dataspace, Elements};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList};
 
 use crate::datatype::Datatype;
 use crate::error::raise;
@@ -32,7 +32,11 @@ impl Decoding {
                 Attribute { name, dataspace, value: Ok(elements) }
             })
             .collect();
-        of_attributes(py, &datatype.core(), &attributes)
+        let datatype = datatype.core();
+        if hyperslab::columns::arrow_type(&datatype).is_err() {
+            return Ok(None);
+        }
+        Ok(Core::new(&datatype, &attributes, Conventions::Attributes).map_err(|error| raise(py, &error))?.map(Self))
     }
 
     /// The decoding of dates or durations that are stored as numbers of a dtype (`i4`, `i8`, `f4`, `f8`) with these attributes; `None` for
@@ -45,7 +49,7 @@ impl Decoding {
         Ok(found.map(Self))
     }
 
-    /// What decoded values are: `number`, `time`, `duration`, `boolean` or `flag`.
+    /// What decoded values are: `number`, `time`, `duration`, `boolean`, `flag` or `text`.
     #[getter]
     fn kind(&self) -> &'static str {
         match self.0.kind() {
@@ -53,6 +57,7 @@ impl Decoding {
             Kind::Duration(_) => "duration",
             Kind::Boolean => "boolean",
             Kind::Flag => "flag",
+            Kind::Text { .. } => "text",
             _ => "number",
         }
     }
@@ -102,6 +107,11 @@ impl Decoding {
         Self(self.0.as_numbers())
     }
 
+    /// The same with dates of floats as xarray computes them: cut to whole nanoseconds, not the nearest ones.
+    fn cutting_floats(&self) -> Self {
+        Self(self.0.cutting_floats())
+    }
+
     /// Whether columns of tables show other values than the stored ones.
     #[getter]
     fn changes_columns(&self) -> bool {
@@ -123,6 +133,13 @@ impl Decoding {
             Ok(())
         })?;
         Ok(is_complete.then_some(out))
+    }
+
+    /// The texts of stored characters, without padding.
+    fn decode_texts<'py>(&self, py: Python<'py>, stored: &[u8]) -> PyResult<Bound<'py, PyList>> {
+        let mut texts = Vec::new();
+        self.0.decode_texts(stored, |text| texts.push(text.to_owned())).map_err(|error| raise(py, &error))?;
+        PyList::new(py, texts)
     }
 
     /// Converts stored numbers in the byte order of this machine to microseconds since `time.epoch`: 64-bit integers, whose minimum means
@@ -288,12 +305,4 @@ impl TimeUnits {
     fn elapsed_of_texts(&self, texts: Vec<Option<String>>) -> Vec<i64> {
         texts.into_iter().map(|text| text.and_then(|text| self.0.elapsed_of_text(&text)).unwrap_or(i64::MIN)).collect()
     }
-}
-
-/// The decoding of values of a datatype by the core's own attributes.
-pub(crate) fn of_attributes(py: Python<'_>, datatype: &hyperslab::Datatype, attributes: &[Attribute]) -> PyResult<Option<Decoding>> {
-    if hyperslab::columns::arrow_type(datatype).is_err() {
-        return Ok(None);
-    }
-    Ok(Core::new(datatype, attributes, Conventions::Attributes).map_err(|error| raise(py, &error))?.map(Decoding))
 }

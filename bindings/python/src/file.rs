@@ -2,13 +2,13 @@
 
 use std::ffi::OsString;
 
-use hyperslab::scan::{attributes_with_inherited, coordinate_of_bounds, is_character_array};
+use hyperslab::scan::{coordinate_of_bounds, decoding_of};
 use hyperslab::{Axis, Cancellation, Error, Object, ObjectId, Pick, Picked, ReferencedPart, Selection};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::datatype::Datatype;
-use crate::decoding::{self, Decoding};
+use crate::decoding::Decoding;
 use crate::error::raise;
 use crate::heap::Heap;
 use crate::name::{self, Name};
@@ -304,21 +304,10 @@ impl File {
         })
     }
 
-    /// What the stored numbers of a dataset mean; `None` for values that are not numbers.
+    /// What the stored values of a dataset mean; `None` if they mean themselves.
     fn decoding(&self, py: Python<'_>, dataset: u64) -> PyResult<Option<Decoding>> {
-        let (file, id) = (self.0.clone(), ObjectId(dataset));
-        let (datatype, attributes) = parse(py, move || {
-            let dataset = file.dataset(id)?;
-            let attributes = attributes_with_inherited(&file, id, &dataset, &file.attributes(id)?)?;
-            Ok((dataset.datatype.clone(), attributes))
-        })?;
-        decoding::of_attributes(py, &datatype, &attributes.list)
-    }
-
-    /// Whether the last dimension of a dataset is the length of its texts.
-    fn is_character_array(&self, py: Python<'_>, dataset: u64) -> PyResult<bool> {
         let file = self.0.clone();
-        parse(py, move || is_character_array(&file, ObjectId(dataset)))
+        Ok(parse(py, move || decoding_of(&file, ObjectId(dataset)))?.map(Decoding))
     }
 
     /// Bytes of the user block.

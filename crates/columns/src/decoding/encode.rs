@@ -83,20 +83,7 @@ impl Decoding {
                 None => return Ok(None),
             },
         };
-        Ok(Some(Self {
-            stored: stored.clone(),
-            meant: stored.clone(),
-            missing: missing.into_iter().collect(),
-            default_fill: None,
-            valid_min: None,
-            valid_max: None,
-            scale: None,
-            offset: None,
-            kind,
-            flags: Vec::new(),
-            problems: Vec::new(),
-            order: None,
-        }))
+        Ok(Some(Self::of_kind(stored.clone(), kind, missing)))
     }
 
     /// Encodes decoded values as stored numbers in a byte order. Numbers are rounded to the nearest stored one, of two the even one, as
@@ -105,6 +92,16 @@ impl Decoding {
     /// # Errors
     /// `InvalidInput` if the values are of another kind than the variable's, `Internal` if the lengths differ.
     pub fn encode_into(&self, decoded: Decoded<'_>, order: ByteOrder, out: &mut [u8]) -> Result<Encoded> {
+        if let Decoded::Times { step, counts } = decoded
+            && let Some(has_missing) = self.whole_counts(step, counts, order, out)
+        {
+            return Ok(Encoded { has_missing, problem: None });
+        }
+        self.encode_wide(decoded, order, out)
+    }
+
+    /// Values of any numbers, one by one.
+    pub(super) fn encode_wide(&self, decoded: Decoded<'_>, order: ByteOrder, out: &mut [u8]) -> Result<Encoded> {
         match (decoded, &self.kind) {
             (Decoded::Times { step, counts }, Kind::Time(time)) => {
                 if !time.calendar().is_gregorian() {
@@ -129,6 +126,7 @@ impl Decoding {
                 self.put(values.iter().map(|value| Some(Number::Integer((*value).into()))), order, out, |number| Ok(self.packed(number)))
             }
             (Decoded::Numbers(of, values), Kind::Number | Kind::Flag | Kind::Boolean) => self.put_numbers(of, values, order, out),
+            (_, Kind::Text { .. }) => Err(Error::invalid_input("texts of characters are written as characters")),
             (Decoded::Numbers(..), Kind::Time(_)) => Err(Error::invalid_input("numbers for a variable of dates: give dates")),
             (Decoded::Numbers(..), _) => Err(Error::invalid_input("numbers for a variable of durations: give durations")),
             (Decoded::Booleans(_), _) => Err(Error::invalid_input("truth values for a variable of times")),
@@ -287,7 +285,7 @@ fn longs(counts: &[u8]) -> impl ExactSizeIterator<Item = Option<i64>> {
 }
 
 /// A type of stored numbers.
-trait Put: Stored {
+pub(super) trait Put: Stored {
     /// What means a missing value without an attribute.
     const NAN: Option<Self>;
     /// The nearest number of this type, of two the even one; `None` beyond its range.

@@ -10,18 +10,21 @@ mod encode;
 mod flags;
 mod numpy;
 mod stated;
+mod texts;
 pub(crate) mod time;
 mod valid;
+mod whole_counts;
 mod whole_times;
 
 use arrow_schema::DataType;
-use hyperslab_array::{Attribute, ByteOrder, Datatype, FloatFormat, Result};
+use hyperslab_array::{Attribute, ByteOrder, CharacterSet, Datatype, FloatFormat, Result};
 use stated::Factor;
 
 pub use encode::{Decoded, Encoded, Unencodable};
 pub use flags::Flag;
 pub use numpy::NumpyType;
 pub use stated::Number;
+pub use texts::is_character;
 pub use time::{Calendar, TimeUnits};
 
 /// Which conventions decode stored values.
@@ -50,6 +53,13 @@ pub enum Kind {
     Boolean,
     /// Numbers whose values, or bits, have names.
     Flag,
+    /// Texts, one for each row of characters.
+    Text {
+        /// Characters of each, with padding.
+        length: u64,
+        /// Their encoding.
+        character_set: CharacterSet,
+    },
 }
 
 /// What an attribute states, but nothing here understands.
@@ -80,6 +90,8 @@ pub struct Decoding {
     problems: Vec<Problem>,
     /// The byte order, if the bytes of stored numbers are those of a plain number.
     order: Option<ByteOrder>,
+    /// Whether numpy's dates of floats are products of doubles, cut to nanoseconds.
+    cuts_floats: bool,
 }
 
 /// Attributes that a [`Decoding`] is made of.
@@ -168,7 +180,27 @@ impl Decoding {
             flags,
             problems,
             order: plain_order(datatype),
+            cuts_floats: false,
         }))
+    }
+
+    /// The decoding of unpacked values of a kind.
+    fn of_kind(stored: DataType, kind: Kind, missing: Option<Number>) -> Self {
+        Self {
+            meant: stored.clone(),
+            stored,
+            missing: missing.into_iter().collect(),
+            default_fill: None,
+            valid_min: None,
+            valid_max: None,
+            scale: None,
+            offset: None,
+            kind,
+            flags: Vec::new(),
+            problems: Vec::new(),
+            order: None,
+            cuts_floats: false,
+        }
     }
 
     /// What decoded values are.
@@ -184,7 +216,23 @@ impl Decoding {
     /// The same of the numbers alone: counts of times and truth values stay numbers.
     #[must_use]
     pub fn as_numbers(&self) -> Self {
-        Self { kind: Kind::Number, ..self.clone() }
+        let mut missing = self.missing.clone();
+        if self.has_nat() {
+            missing.pop();
+        }
+        Self { kind: Kind::Number, missing, ..self.clone() }
+    }
+
+    /// The same with dates of floats as xarray computes them for numpy: the product of doubles, cut to whole nanoseconds. Others are the
+    /// nearest ones.
+    #[must_use]
+    pub fn cutting_floats(&self) -> Self {
+        Self { cuts_floats: true, ..self.clone() }
+    }
+
+    /// Whether the last missing number is numpy's NaT, which no attribute states.
+    fn has_nat(&self) -> bool {
+        matches!(self.kind, Kind::Time(_) | Kind::Duration(_)) && self.meant == DataType::Int64
     }
 
     /// The byte order of the stored numbers; `None` if they do not fill their bytes, so that [`Decoding::decode_into`] takes

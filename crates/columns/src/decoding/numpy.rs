@@ -21,6 +21,8 @@ pub enum NumpyType {
     Datetime,
     /// `timedelta64[ns]`.
     Timedelta,
+    /// Objects: `str`.
+    Text,
 }
 
 impl NumpyType {
@@ -43,6 +45,7 @@ impl NumpyType {
             Self::Boolean => "?",
             Self::Datetime => "M8[ns]",
             Self::Timedelta => "m8[ns]",
+            Self::Text => "O",
         }
     }
 
@@ -51,7 +54,7 @@ impl NumpyType {
         match self {
             Self::Stored(data_type) | Self::Float(data_type) => data_type.primitive_width().unwrap_or(8),
             Self::Boolean => 1,
-            Self::Datetime | Self::Timedelta => 8,
+            Self::Datetime | Self::Timedelta | Self::Text => 8,
         }
     }
 }
@@ -71,6 +74,7 @@ impl Decoding {
         match self.kind {
             Kind::Time(_) => NumpyType::Datetime,
             Kind::Duration(_) => NumpyType::Timedelta,
+            Kind::Text { .. } => NumpyType::Text,
             // numpy's truth values have no missing one.
             Kind::Boolean if !marks => NumpyType::Boolean,
             _ if self.is_packed() => NumpyType::Float(self.unpacked()),
@@ -116,6 +120,8 @@ impl Decoding {
             NumpyType::Float(DataType::Float16) => unpack::<f16, f16>(self, order, stored, out),
             NumpyType::Float(DataType::Float32) => singles(self, order, stored, out),
             NumpyType::Float(_) => doubles(self, order, stored, out),
+            NumpyType::Text => return Err(Error::invalid_input("texts of characters, which have no numbers")),
+            NumpyType::Datetime if self.cuts_floats && (self.is_packed() || self.meant.is_floating()) => return Ok(self.cut_times(order, stored, out)),
             NumpyType::Datetime | NumpyType::Timedelta => return Ok(self.whole_times(order, stored, out) || self.wide_times(order, stored, out)?),
         }
         Ok(true)
@@ -164,15 +170,23 @@ impl Decoding {
         if outside { Err(Error::invalid_input("a date that is further than 292,000 years from 1970")) } else { Ok(()) }
     }
 
+    /// Unpacked numbers, each rounded as numpy's are; NaN for missing ones.
+    pub(super) fn floats(&self, order: ByteOrder, stored: &[u8]) -> Vec<f64> {
+        let count = stored.len() / self.stored_size();
+        if self.is_packed() && self.unpacked() == DataType::Float32 {
+            let mut unpacked = vec![0; count * 4];
+            singles(self, order, stored, &mut unpacked);
+            return unpacked.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes).into()).collect();
+        }
+        let mut unpacked = vec![0; count * 8];
+        doubles(self, order, stored, &mut unpacked);
+        unpacked.as_chunks::<8>().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect()
+    }
+
     /// Stored counts of times, unpacked; `None` for missing ones.
     pub(super) fn counts(&self, order: ByteOrder, stored: &[u8], mut each: impl FnMut(Option<Count>)) {
         if self.is_packed() {
-            let mut unpacked = vec![0; stored.len() / self.stored_size() * 8];
-            doubles(self, order, stored, &mut unpacked);
-            for bytes in unpacked.as_chunks::<8>().0 {
-                let value = f64::from_ne_bytes(*bytes);
-                each((!value.is_nan()).then_some(Count::Float(value)));
-            }
+            self.floats(order, stored).into_iter().for_each(|value| each((!value.is_nan()).then_some(Count::Float(value))));
             return;
         }
         macro_rules! counts {
@@ -278,6 +292,7 @@ trait Float: Copy + PartialEq + std::ops::Mul<Output = Self> + std::ops::Add<Out
     const MINUS_ZERO: Self;
     /// The float nearest to this number.
     fn nearest(number: f64) -> Self;
+    fn get(bytes: &[u8]) -> Self;
     fn put(self, out: &mut [u8]);
 }
 
@@ -291,6 +306,12 @@ macro_rules! float {
             #[inline(always)]
             fn nearest(number: f64) -> Self {
                 $nearest(number)
+            }
+            #[inline(always)]
+            fn get(bytes: &[u8]) -> Self {
+                let mut own = [0; size_of::<$float>()];
+                own.copy_from_slice(bytes);
+                Self::from_ne_bytes(own)
             }
             #[inline(always)]
             fn put(self, out: &mut [u8]) {
@@ -369,35 +390,52 @@ fn doubles(decoding: &Decoding, order: ByteOrder, stored: &[u8], out: &mut [u8])
     unpack_into!(f64, decoding, order, stored, out);
 }
 
+/// Values whose stored and decoded bytes fit into the first cache together.
+const BLOCK: usize = 1024;
+
 /// Unpacks numbers of one type: `stored * scale + offset`, each step rounded in the type of the result, as numpy computes.
 fn unpack<S: Stored + Becomes<F>, F: Float>(decoding: &Decoding, order: ByteOrder, stored: &[u8], out: &mut [u8]) {
     let scale = decoding.scale().map_or(F::ONE, F::nearest);
     let offset = decoding.offset().map_or(F::MINUS_ZERO, F::nearest);
     let missing = S::missing(&decoding.missing);
-    // The order and the number of marks are looked at once: compilers make vector code of loops with one comparison.
-    match (order, missing.as_slice()) {
-        (ByteOrder::Little, []) => each::<S, F>(stored, out, ByteOrder::Little, |value| value.float() * scale + offset),
-        // Floats are compared faster, and equal if the numbers are.
-        (ByteOrder::Little, [mark]) if S::IS_EXACT => {
-            let mark = mark.float();
-            each::<S, F>(stored, out, ByteOrder::Little, |value| {
-                let value = value.float();
-                let unpacked = value * scale + offset;
-                if value == mark { F::NAN } else { unpacked }
-            });
-        }
-        (ByteOrder::Little, [mark]) => each::<S, F>(stored, out, ByteOrder::Little, |value| {
-            let unpacked = value.float() * scale + offset;
-            if value == *mark { F::NAN } else { unpacked }
-        }),
-        (_, marks) => each::<S, F>(stored, out, order, |value| if marks.contains(&value) { F::NAN } else { value.float() * scale + offset }),
+    // A constant order, and one mark in each loop: compilers make vector code of loops without branches.
+    let blocks = stored.chunks(BLOCK * size_of::<S>()).zip(out.chunks_mut(BLOCK * F::SIZE));
+    if order == ByteOrder::Big {
+        blocks.for_each(|(stored, out)| unpack_block(ByteOrder::Big, (scale, offset), &missing, stored, out));
+    } else {
+        blocks.for_each(|(stored, out)| unpack_block(ByteOrder::Little, (scale, offset), &missing, stored, out));
     }
 }
 
 #[inline(always)]
-fn each<S: Stored, F: Float>(stored: &[u8], out: &mut [u8], order: ByteOrder, decode: impl Fn(S) -> F) {
+fn unpack_block<S: Stored + Becomes<F>, F: Float>(order: ByteOrder, (scale, offset): (F, F), missing: &[S], stored: &[u8], out: &mut [u8]) {
+    let Some((first, others)) = missing.split_first() else {
+        return each::<S, F>(stored, out, order, |value, _| value.float() * scale + offset);
+    };
+    if S::IS_EXACT {
+        // Floats are compared faster, and equal if the numbers are.
+        let mark = first.float();
+        each::<S, F>(stored, out, order, |value, _| {
+            let value = value.float();
+            let unpacked = value * scale + offset;
+            if value == mark { F::NAN } else { unpacked }
+        });
+    } else {
+        each::<S, F>(stored, out, order, |value, _| {
+            let unpacked = value.float() * scale + offset;
+            if value == *first { F::NAN } else { unpacked }
+        });
+    }
+    for mark in others {
+        each::<S, F>(stored, out, order, |value, unpacked| if value == *mark { F::NAN } else { unpacked });
+    }
+}
+
+/// Decodes each stored number, given with what `out` has in its place.
+#[inline(always)]
+fn each<S: Stored, F: Float>(stored: &[u8], out: &mut [u8], order: ByteOrder, decode: impl Fn(S, F) -> F) {
     for (bytes, out) in stored.chunks_exact(size_of::<S>()).zip(out.chunks_exact_mut(F::SIZE)) {
-        decode(S::get(bytes, order)).put(out);
+        decode(S::get(bytes, order), F::get(out)).put(out);
     }
 }
 

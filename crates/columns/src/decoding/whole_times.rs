@@ -65,6 +65,22 @@ impl Decoding {
     }
 }
 
+impl Decoding {
+    /// Dates of floats: products of doubles, cut to whole nanoseconds. `false`, with `out` undefined, as of [`Decoding::whole_times`].
+    pub(super) fn cut_times(&self, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> bool {
+        let Some(Line { unit, reference, .. }) = Line::of(&self.kind) else { return false };
+        let mut are_inside = true;
+        for (value, out) in self.floats(order, stored).into_iter().zip(out.as_chunks_mut::<8>().0) {
+            let nanoseconds = value * unit as f64;
+            let (time, is_outside) = (nanoseconds as i64).overflowing_add(reference);
+            let is_date = (nanoseconds.abs() < i64::MAX as f64) & !is_outside & (time != NAT);
+            are_inside &= is_date | value.is_nan();
+            *out = if value.is_nan() { NAT } else { time }.to_ne_bytes();
+        }
+        are_inside
+    }
+}
+
 fn put<S: Whole>(decoding: &Decoding, line: &Line, order: ByteOrder, stored: &[u8], out: &mut [u8]) -> bool {
     let marks = S::missing(&decoding.missing);
     match (order, marks.as_slice()) {

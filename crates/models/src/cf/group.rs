@@ -1,6 +1,9 @@
 //! Groups of a file, and the variables that names mean in them (CF 2.7).
 
+use std::convert::Infallible;
+
 use hyperslab_array::Result;
+use hyperslab_columns::{Conventions, Decoding};
 use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::Omitted;
@@ -73,9 +76,12 @@ impl Group {
     /// Number of the dimensions of a variable that make rows: not the length of texts.
     pub fn row_ndim(&self, variable: &Variable) -> usize {
         let ndim = variable.dimensions.len();
-        let Some(last) = variable.dimensions.last().filter(|_| variable.is_characters() && variable.shape.last() > Some(&0)) else { return ndim };
-        let is_shared = |other: &Variable| !other.is_characters() && other.axis(last).is_some();
-        if self.variables.iter().chain(&self.above).any(is_shared) { ndim } else { ndim - 1 }
+        let is_length = || {
+            let is_shared = |last: &String| self.variables.iter().chain(&self.above).any(|other| !other.is_characters() && other.axis(last).is_some());
+            Ok::<_, Infallible>(variable.dimensions.last().is_some_and(|last| !is_shared(last)))
+        };
+        let Ok(texts) = Decoding::of_characters(&variable.datatype, &variable.shape, Conventions::Netcdf, is_length);
+        if texts.is_some() { ndim - 1 } else { ndim }
     }
 }
 

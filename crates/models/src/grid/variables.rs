@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyperslab_array::{Datatype, Result};
+use hyperslab_columns::decoding::is_character;
 use hyperslab_formats::Attributes;
 use hyperslab_reader::File;
 use hyperslab_scan::Omitted;
@@ -25,7 +26,7 @@ pub(crate) struct Variable {
 impl Variable {
     /// Whether its values are single characters, so that the last dimension is the length of texts.
     pub fn is_characters(&self) -> bool {
-        matches!(self.datatype, Datatype::FixedString { size: 1, .. })
+        is_character(&self.datatype)
     }
 
     /// The position of a dimension.

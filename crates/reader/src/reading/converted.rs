@@ -39,8 +39,8 @@ impl File {
             if out.len() != count * size {
                 return Err(Error::invalid_input(format!("the buffer has {} bytes, {count} values need {}", out.len(), count * size)));
             }
-            if let Some(rows) = Rows::of(&description, picked, count) {
-                return self.convert_rows(dataset, &rows, size, width, convert, out, cancellation);
+            if let Some(parts) = Parts::of(&description, picked, count) {
+                return self.convert_parts(dataset, &parts, size, width, convert, out, cancellation);
             }
             let mut stored = self.session().values().take(count * width)?;
             self.read_picked_into(dataset, picked, &mut stored, cancellation)?;
@@ -53,57 +53,89 @@ impl File {
         read().map_err(|error| self.place(dataset, error))
     }
 
-    /// The same row by row, so that values are converted while they are in the processor's cache.
+    /// The same part by part, so that values are converted while they are in the processor's cache.
     #[expect(clippy::too_many_arguments, reason = "the parts of one read")]
-    fn convert_rows(
+    fn convert_parts(
         &self,
         dataset: ObjectId,
-        rows: &Rows<'_>,
+        parts: &Parts<'_>,
         size: usize,
         width: usize,
         convert: Convert<'_>,
         out: &mut [u8],
         cancellation: &Cancellation,
     ) -> Result<bool> {
-        let part = |stored: &mut Vec<u8>, number: usize, out: &mut [u8]| {
-            let picked = rows.part(number, out.len() / (rows.elements * size));
+        let part = |stored: &mut Vec<u8>, slab: usize, number: usize, out: &mut [u8]| {
+            let picked = parts.part(slab, number, out.len() / (parts.elements * size));
             stored.resize(out.len() / size * width, 0);
             self.read_picked_into(dataset, &picked, stored, cancellation)?;
             convert(stored, out)
         };
-        let parts = out.par_chunks_mut(rows.in_part * rows.elements * size).enumerate();
-        self.session()
-            .compute(|| parts.map_init(Vec::new, |stored, (number, out)| part(stored, number, out)).try_reduce(|| true, |one, other| Ok(one && other)))
+        let slabs = out.par_chunks_mut(parts.rows * parts.elements * size).enumerate();
+        let numbered = slabs.flat_map(|(slab, out)| out.par_chunks_mut(parts.in_part * parts.elements * size).enumerate().map(move |part| (slab, part)));
+        self.session().compute(|| {
+            let converted = numbered.map_init(Vec::new, |stored, (slab, (number, out))| part(stored, slab, number, out));
+            converted.try_reduce(|| true, |one, other| Ok(one && other))
+        })
     }
 }
 
-/// Rows of a contiguous dataset that follow each other along its first dimension, to be read in parts of some rows. A part of a
-/// chunked one would have the chunks of others decoded again.
-struct Rows<'a> {
-    start: u64,
-    step: u64,
+/// Parts of a box of a contiguous dataset: some rows along one dimension, at one index of each dimension before it. A part of a
+/// chunked dataset would have the chunks of others decoded again.
+struct Parts<'a> {
+    /// First index, count and step along the dimensions up to the one that is divided.
+    ranges: Vec<(u64, u64, u64)>,
     others: &'a [Pick],
     /// Elements of a row.
     elements: usize,
-    /// Rows of a part.
+    /// Rows along the dimension that is divided, and those of a part.
+    rows: usize,
     in_part: usize,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> Parts<'a> {
     fn of(description: &Dataset, picked: &'a Picked, count: usize) -> Option<Self> {
         let Picked::Outer(picks) = picked else { return None };
-        let (Pick::Axis(Axis::Range { start, count: rows, step }), others) = picks.split_first()? else { return None };
-        let rows = usize::try_from(*rows).ok().filter(|rows| *rows > 0)?;
         let is_contiguous = description.storage == StorageLayout::Contiguous && description.external_files.is_empty();
-        let elements = count / rows;
-        let in_part = PART_ELEMENTS.checked_div(elements)?.max(1);
-        let is_box = others.iter().all(|other| matches!(other, Pick::Axis(Axis::Range { .. })));
-        (is_contiguous && is_box && count > PART_ELEMENTS && in_part < rows).then_some(Self { start: *start, step: *step, others, elements, in_part })
+        if !is_contiguous || count <= PART_ELEMENTS {
+            return None;
+        }
+        let of_pick = |pick: &Pick| match pick {
+            Pick::Axis(Axis::Range { start, count, step }) => Some((*start, *count, *step)),
+            _ => None,
+        };
+        let ranges = picks.iter().map(of_pick).collect::<Option<Vec<_>>>()?;
+        let mut elements = count;
+        for (axis, (_, rows, _)) in ranges.iter().enumerate() {
+            let rows = usize::try_from(*rows).ok()?;
+            elements = elements.checked_div(rows)?;
+            if elements <= PART_ELEMENTS {
+                let in_part = PART_ELEMENTS.checked_div(elements)?;
+                // Parts of about one length.
+                let in_part = rows.div_ceil(rows.div_ceil(in_part));
+                return Some(Self { ranges: ranges.get(..=axis)?.to_vec(), others: picks.get(axis + 1..)?, elements, rows, in_part });
+            }
+        }
+        None
     }
 
-    fn part(&self, number: usize, rows: usize) -> Picked {
-        let first = self.start + (number * self.in_part) as u64 * self.step;
-        let along = Pick::Axis(Axis::Range { start: first, count: rows as u64, step: self.step });
-        Picked::Outer(std::iter::once(along).chain(self.others.iter().cloned()).collect())
+    /// The selection of the part of `rows` rows with this number in a slab, which is what has one index along each of the first dimensions.
+    fn part(&self, slab: usize, number: usize, rows: usize) -> Picked {
+        let mut left = slab as u64;
+        let mut axes: Vec<Pick> = Vec::with_capacity(self.ranges.len() + self.others.len());
+        for (place, (start, count, step)) in self.ranges.iter().rev().enumerate() {
+            let (index, count) = match place {
+                0 => ((number * self.in_part) as u64, rows as u64),
+                _ => {
+                    let index = left % count;
+                    left /= count;
+                    (index, 1)
+                }
+            };
+            axes.push(Pick::Axis(Axis::Range { start: start + index * step, count, step: *step }));
+        }
+        axes.reverse();
+        axes.extend(self.others.iter().cloned());
+        Picked::Outer(axes)
     }
 }

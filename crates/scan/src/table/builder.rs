@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
-use hyperslab_array::{CharacterSet, Dataspace, Datatype, Error, Result, StringPadding};
+use hyperslab_array::{Dataspace, Datatype, Error, Result};
 use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Attributes, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
 use super::boundary;
 use super::column_order::ColumnOrder;
-use super::members::{self, Member, Omitted};
+use super::members::{self, Member, Omitted, text_datatype};
 use super::resolver::{BYTES_PER_COLUMN, MAX_COLUMNS};
 use super::segment::{Segment, SegmentColumn, Source, decoding, free_name, metadata_columns, shown_datatype};
 use crate::request::Layout;
@@ -170,10 +170,8 @@ impl Builder<'_> {
     fn variable(&self, member: &Member, per_row: Option<u64>) -> Result<SegmentColumn> {
         let Member { name, id, attributes, dataset, ndim, .. } = member;
         let attributes = boundary::attributes(&self.found.file, *id, dataset, attributes)?;
-        let datatype = match dataset.dataspace.shape().get(*ndim..) {
-            Some([length]) => Datatype::FixedString { size: *length, padding: StringPadding::NullPadded, character_set: CharacterSet::Ascii },
-            _ => self.shown(&dataset.datatype),
-        };
+        let text = if *ndim < dataset.dataspace.ndim() { text_datatype(dataset)? } else { None };
+        let datatype = text.unwrap_or_else(|| self.shown(&dataset.datatype));
         let column = Column::new(name, &datatype, &attributes.list, self.decoding())?;
         let field = match per_row {
             None => column.field().clone(),

@@ -1,6 +1,6 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
-use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding, TimeEncoding};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, TimeEncoding};
 use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
@@ -11,6 +11,7 @@ use super::boundary::INHERITED;
 use super::connectivity::IndexRule;
 use super::elements::Elements;
 use super::mapping::{DimensionMapping, RowMapping};
+use super::members::text_datatype;
 use super::need::Need;
 use super::patch_boxes::MAX_DIMENSIONS;
 use super::repeated::RepeatedAxis;
@@ -62,11 +63,7 @@ fn member_column(name: &str, dataset: &Dataset, member: &str, timevals: bool, de
 /// The column of an array of single characters whose last dimension is the length of texts; `None` for other arrays.
 fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
     let dataset = array.mapping.file.dataset(array.dataset)?;
-    let (Datatype::FixedString { size: 1, character_set, .. }, Some(length @ 1..)) = (&dataset.datatype, dataset.dataspace.shape().last()) else {
-        return Ok(None);
-    };
-    // Programs pad with zeros, Fortran with spaces.
-    let text = Datatype::FixedString { size: *length, padding: StringPadding::SpacePadded, character_set: *character_set };
+    let Some(text) = text_datatype(&dataset)? else { return Ok(None) };
     let metadata = array.column.field().metadata().clone();
     let column = Column::new(name, &text, &[], Conventions::Raw)?;
     Ok(Some(column.with_metadata(metadata)))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use hyperslab_array::shown::shown;
 use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result};
-use hyperslab_columns::attribute_text;
+use hyperslab_columns::decoding::is_character;
+use hyperslab_columns::{Conventions, Decoding, attribute_text};
 use hyperslab_formats::{Attributes, Dataset, DimensionScale, Link, LinkTarget, Object, ObjectId};
 use hyperslab_reader::{File, Found};
 
@@ -250,32 +251,52 @@ fn member(file: &File, link: &Link, decode: bool) -> Result<Option<Member>, Unus
 /// texts (CF 2.2), unless variables of other types share it.
 fn row_ndim(file: &File, id: ObjectId, dataset: &Dataset, dimensions: &[DimensionScale], decode: bool) -> Result<usize> {
     let ndim = dataset.dataspace.ndim();
-    let is_text = |dataset: &Dataset| matches!(dataset.datatype, Datatype::FixedString { size: 1, .. });
-    let Some(last) = ndim.checked_sub(1).filter(|_| decode && file.format().is_netcdf() && is_text(dataset)) else { return Ok(ndim) };
-    let (Some(dimension), Some(1..)) = (dimensions.get(last), dataset.dataspace.shape().get(last)) else { return Ok(ndim) };
-    if dimension.scale.is_some() || dimension.name.is_none() {
-        return Ok(ndim);
-    }
+    Ok(if decode && texts_of(file, id, dataset, dimensions)?.is_some() { ndim - 1 } else { ndim })
+}
+
+/// The decoding of characters along a dimension that is the length of their texts.
+fn texts_of(file: &File, id: ObjectId, dataset: &Dataset, dimensions: &[DimensionScale]) -> Result<Option<Decoding>> {
+    let conventions = if file.format().is_netcdf() { Conventions::Netcdf } else { Conventions::Attributes };
+    Decoding::of_characters(&dataset.datatype, dataset.dataspace.shape(), conventions, || is_length(file, id, dimensions))
+}
+
+/// The datatype of texts along the last dimension of characters, if that is known to be their length; `None` for other values.
+pub(super) fn text_datatype(dataset: &Dataset) -> Result<Option<Datatype>> {
+    let decoding = Decoding::of_characters(&dataset.datatype, dataset.dataspace.shape(), Conventions::Netcdf, || Ok::<_, Error>(true))?;
+    Ok(decoding.and_then(|decoding| decoding.text()))
+}
+
+/// Whether the last dimension has a name, but no coordinate, and only variables of characters.
+fn is_length(file: &File, id: ObjectId, dimensions: &[DimensionScale]) -> Result<bool> {
+    let Some(dimension) = dimensions.last().filter(|dimension| dimension.scale.is_none() && dimension.name.is_some()) else { return Ok(false) };
     let path = file.path_of(id)?;
     let parent = path.rsplit_once('/').map(|(parent, _)| parent).filter(|parent| !parent.is_empty()).unwrap_or("/");
     let group = file.find(parent)?;
     for sibling in group.file.links(group.object)?.iter().filter_map(Link::object) {
         let Ok(Object::Dataset(other)) = group.file.object(sibling) else { continue };
-        if !is_text(&other) && group.file.dimensions(sibling)?.iter().any(|theirs| theirs.name == dimension.name) {
-            return Ok(ndim);
+        if !is_character(&other.datatype) && group.file.dimensions(sibling)?.iter().any(|theirs| theirs.name == dimension.name) {
+            return Ok(false);
         }
     }
-    Ok(last)
+    Ok(true)
 }
 
-/// Whether the last dimension of a dataset is the length of its texts, as tables and decoded arrays have them.
+/// What the stored values of a dataset mean, by its attributes, those of the coordinate whose cells it bounds, and its dimensions; `None` if
+/// they mean themselves.
 ///
 /// # Errors
 ///
-/// Those of reading the group that the dataset is in.
-pub fn is_character_array(file: &File, id: ObjectId) -> Result<bool> {
+/// Those of reading the dataset, its attributes, and the group that it is in.
+pub fn decoding_of(file: &File, id: ObjectId) -> Result<Option<Decoding>> {
     let dataset = file.dataset(id)?;
-    Ok(row_ndim(file, id, &dataset, &file.dimensions(id)?, true)? < dataset.dataspace.ndim())
+    if is_character(&dataset.datatype) {
+        return texts_of(file, id, &dataset, &file.dimensions(id)?);
+    }
+    if hyperslab_columns::arrow_type(&dataset.datatype).is_err() {
+        return Ok(None);
+    }
+    let attributes = super::boundary::attributes(file, id, &dataset, &file.attributes(id)?)?;
+    Decoding::new(&dataset.datatype, &attributes.list, Conventions::Attributes)
 }
 
 /// Fails if a dataset has no values, or values that cannot be a column.

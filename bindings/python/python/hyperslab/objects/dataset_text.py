@@ -12,7 +12,6 @@ from ..base.type_aliases import AttributeValue
 from ..base.visible import visible
 from .attributes import shown
 from .decoding import decoding_of
-from .node import Node
 from .value_views import Viewed
 
 #: Characters of a unit that are shown.
@@ -64,8 +63,7 @@ def meaning(dataset: Dataset) -> str:
     except Error as error:
         return f" (not decoded: {error.message})"
     if decoding is None:
-        node = cast(Node, dataset)
-        return " → text" if node._backend.is_complete and node._file.is_character_array(node._number) else ""
+        return ""
     if decoding.time is not None:
         calendar = decoding.time.calendar
         return " → time" if calendar in ("standard", "proleptic_gregorian") else f" → time of the calendar {calendar}"

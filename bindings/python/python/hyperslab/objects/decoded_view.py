@@ -7,13 +7,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..base.errors import UnsupportedError
 from ..base.type_aliases import AnyArray, Elements, Key
 from ..base.visible import visible
 from ..values import indexing_keys
 from . import dask_collections
 from .decoding import Decoder
-from .node import Node
 from .value_text import value_text
 from .value_views import View, Viewed
 
@@ -25,10 +23,9 @@ class DecodedView(View):
     """A dataset with decoded values: `d.decoded[3:5]`. It has a dataset's shape, dtype and dimensions, and can be used as an array."""
 
     def __init__(self, dataset: Viewed) -> None:
-        node = cast(Node, dataset)
-        self._is_text = dataset.dtype.kind == "S" and bool(dataset.shape) and node._backend.is_complete and node._file.is_character_array(node._number)
         self._decoder = Decoder(dataset, stacklevel=4)
-        super().__init__(dataset, np.dtype(object) if self._is_text else self._decoder.dtype)
+        self._is_text = self._decoder.is_text
+        super().__init__(dataset, self._decoder.dtype)
 
     @property
     def dataset(self) -> Any:
@@ -86,8 +83,6 @@ class DecodedView(View):
         return self._decoder.decoded(self._dataset[key])
 
     def __setitem__(self, key: Key, values: object) -> None:
-        if self._is_text:
-            raise UnsupportedError("texts of characters are written as characters: `d[...] = `", self.file.filename, self.name)
         self.dataset[key] = self._decoder.encoded(values)
 
     def _empty(self, key: Key) -> AnyArray | None:
@@ -104,13 +99,8 @@ class DecodedView(View):
         is_box = all(one is Ellipsis or isinstance(one, (int, np.integer, slice)) for one in keys)
         end = slice(None) if any(one is Ellipsis for one in keys) else Ellipsis
         whole: Key = (*keys, end)
-        characters = np.asarray(self._dataset[whole if is_box else ...])
-        length = characters.shape[-1]
-        raw = np.ascontiguousarray(characters).view(f"S{length}")[..., 0] if length else np.full(characters.shape[:-1], b"", "S1")
-        texts = np.empty(raw.shape, object)
-        texts.reshape(-1)[:] = [_text(one) for one in raw.reshape(-1).tolist()]
-        found = texts if is_box else texts[cast(Any, key)]
-        return found[()] if np.ndim(found) == 0 else found
+        texts = self._decoder.decoded(np.asarray(self._dataset[whole if is_box else ...]))
+        return texts if is_box else np.asarray(texts)[cast(Any, key)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
         if copy is False:
@@ -154,10 +144,3 @@ def _shape_of(key: Key, shape: tuple[int, ...]) -> tuple[int, ...]:
     keys = key if isinstance(key, tuple) else (key,)
     is_plain = all(one is Ellipsis or isinstance(one, (int, np.integer, slice, list, np.ndarray)) for one in keys)
     return indexing_keys.select(key, shape).shape if is_plain else ()
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")

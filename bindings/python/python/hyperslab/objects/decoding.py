@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from .. import _native
-from ..base.errors import DecodingWarning, InvalidInputError, UnsupportedError
+from ..base.errors import CorruptError, DecodingWarning, InvalidInputError, UnsupportedError
 from ..base.extras import require
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
 from ..values import dates
@@ -59,17 +59,21 @@ class Decoder:
     Attributes:
         decoding: What the core says; `None` of values that are not numbers.
         dtype: numpy's dtype of decoded values; times of a calendar that numpy lacks are objects of cftime.
+        is_text: Whether the values are texts along the last dimension.
     """
 
     def __init__(self, dataset: Viewed, as_numbers: bool = False, stacklevel: int = 1) -> None:
         self._name, self._file = dataset.name, dataset.file.filename
-        is_number = dataset.dtype.kind in "iuf" and cast(Node, dataset)._about["datatype"].class_name != "time"
-        self.decoding = None if not is_number or "enum" in (dataset.dtype.metadata or ()) else decoding_of(dataset)
+        is_number = dataset.dtype.kind in "iuf" and cast(Node, dataset)._about["datatype"].class_name != "time" and "enum" not in (dataset.dtype.metadata or ())
+        is_character = dataset.dtype.kind == "S" and not as_numbers
+        self.decoding = decoding_of(dataset) if is_number or is_character else None
         self.dtype: AnyDtype = dataset.dtype
         self._timevals = None if self.decoding is not None else _timevals(cast(Node, dataset))
         if self._timevals is not None:
             self.dtype = in_seconds(np.empty(0, dataset.dtype), self._timevals).dtype
-        if self.decoding is None:
+        self.is_text = self.decoding is not None and self.decoding.kind == "text"
+        if self.decoding is None or self.is_text:
+            self.dtype = np.dtype(object) if self.is_text else self.dtype
             return
         if as_numbers:
             self.decoding = self.decoding.as_numbers()
@@ -87,6 +91,8 @@ class Decoder:
         if self._timevals is not None:
             seconds = in_seconds(np.asarray(values), self._timevals)
             return seconds if isinstance(values, np.ndarray) else seconds[()]
+        if self.decoding is not None and self.is_text:
+            return self._texts(self.decoding, np.asarray(values))
         if self.decoding is None or (self.decoding.is_plain and self.dtype == np.asarray(values).dtype):
             return values
         stored = np.ascontiguousarray(values, self._stored)
@@ -100,6 +106,8 @@ class Decoder:
             InvalidInputError: A value cannot be stored.
             UnsupportedError: Times as PyTables has them.
         """
+        if self.is_text:
+            raise UnsupportedError("texts of characters are written as characters: `d[...] = `", self._file, self._name)
         if self._timevals is not None:
             raise UnsupportedError("times of PyTables are written as stored numbers", self._file, self._name)
         is_number = self.decoding is not None and self.decoding.kind not in ("time", "duration")
@@ -122,6 +130,15 @@ class Decoder:
         if problem is not None:
             raise InvalidInputError(f"the value {given.reshape(-1)[problem[0]]} {problem[2]}", self._file, self._name)
         return np.asarray(np.frombuffer(stored, self._stored).reshape(given.shape))
+
+    def _texts(self, decoding: _native.Decoding, characters: AnyArray) -> Elements:
+        """Texts along the last dimension; one text of a row of characters."""
+        texts = np.empty(characters.shape[:-1], object)
+        try:
+            texts.reshape(-1)[:] = decoding.decode_texts(characters.tobytes())
+        except CorruptError as error:
+            raise CorruptError(error.message, self._file, self._name) from None
+        return texts if texts.ndim else texts[()]
 
     def _decoded(self, stored: bytes) -> AnyArray:
         assert self.decoding is not None

@@ -11,9 +11,10 @@ import numpy as np
 from ..base.blocks import dim, facts, fold, grid, leaf, text
 from ..base.errors import DecodingWarning, Error
 from ..base.type_aliases import AnyArray
+from ..values.scalar_text import MISSING
 from .decoded_view import DecodedView
 from .plot_categories import names_of
-from .value_text import MISSING, value_text
+from .value_text import value_text
 
 #: Rows, columns and members of the values that a dataset shows, and the bytes of a chunk up to which it shows some.
 PREVIEW_ROWS, PREVIEW_COLUMNS, PREVIEW_FIELDS, PREVIEW_CHUNK_BYTES = 5, 6, 20, 16 << 20

@@ -95,7 +95,7 @@ def encoded(
     times = of_numpy(values)
     if (times.dtype.kind == "M") != (decoding.kind == "time"):
         raise InvalidInputError(f"{what}: {'dates for durations' if times.dtype.kind == 'M' else 'durations for dates'}")
-    return times, decoding.encode_times(STEPS[OF_NUMPY[np.datetime_data(times.dtype)[0]]], times.astype("=i8").tobytes())
+    return times, decoding.encode_times(STEPS[OF_NUMPY[np.datetime_data(times.dtype)[0]]], np.ascontiguousarray(times, times.dtype.newbyteorder("=")).tobytes())
 
 
 def _microseconds(dates: AnyArray, calendar: str | None, epoch: str | None, what: str) -> AnyArray:

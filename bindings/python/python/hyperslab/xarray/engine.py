@@ -112,8 +112,8 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             phony_dims: How dimensions without a name are numbered: `sort` (the default) as the netCDF library does, over the whole
                 file; `access` from 0 on in the groups that are opened.
             fused_decoding: Decode while values are read, in parallel, instead of in xarray afterwards. The values are the same, but
-                of a float that a double marks as missing (`missing_value`): it is NaN. Floats of dates and dates of cftime are left
-                to xarray.
+                of a float that a double marks as missing (`missing_value`): it is NaN. Objects of cftime and durations of floats are
+                made by xarray, of numbers that were decoded.
             threads, paths, missing_sources, limits, chunk_cache_bytes, storage_options: As in `hyperslab.open`.
 
         Returns:
@@ -123,6 +123,9 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             NotFoundError: There is no such file (also a `FileNotFoundError`) or group (also an `OSError`).
             UnsupportedError: A variable cannot be read by name; `drop_variables` leaves it out.
 
+        Warns:
+            DecodingWarning: A variable of dates stays as numbers, because neither xarray nor Hyperslab understands its units.
+
         Example:
             >>> xr.open_dataset("profiles.nc", engine="hyperslab")
         """
@@ -131,8 +134,8 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         store = HyperslabStore(manager, group, source, _dropped(drop_variables), _names(phony_dims), wanted)
         return _decoded(
             store,
+            wanted,
             mask_and_scale=mask_and_scale,
-            decode_times=decode_times,
             concat_characters=concat_characters,
             decode_coords=decode_coords,
             drop_variables=drop_variables,
@@ -206,8 +209,8 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
             relative = path[len(top.rstrip("/")) :].lstrip("/")
             opened["/" + relative if top == "/" else relative or "."] = _decoded(
                 HyperslabStore(manager, path, source, dropped, names, wanted),
+                wanted,
                 mask_and_scale=mask_and_scale,
-                decode_times=decode_times,
                 concat_characters=concat_characters,
                 decode_coords=decode_coords,
                 drop_variables=drop_variables,
@@ -217,8 +220,9 @@ class HyperslabBackendEntrypoint(BackendEntrypoint):
         return opened
 
 
-def _decoded(store: HyperslabStore, **decoding: Any) -> Dataset:
+def _decoded(store: HyperslabStore, wanted: DecodingOptions, **decoding: Any) -> Dataset:
     try:
+        decoding["decode_times"], _ = store.times_to_decode(wanted)
         return StoreBackendEntrypoint().open_dataset(store, **decoding)
     except Exception:
         store.close()

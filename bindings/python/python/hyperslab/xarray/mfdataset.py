@@ -29,7 +29,7 @@ from .encoding import Encoding
 from .open_files import OpenFiles
 from .opening import OpenedFile
 from .store import HyperslabStore
-from .unpacked import is_odd, is_unknown, without_units
+from .unpacked import attributes_with_inherited, is_odd, is_unknown, without_units
 
 
 class OneOf:
@@ -74,6 +74,8 @@ class FilesStore(AbstractDataStore):
         self.taken, self._left_out = joined.taken, joined.left_out
         self._concat_dim = how.new_dim or str(joined.scale).rpartition("/")[2]
         self._first = HyperslabStore(OneOf(files, self.taken[0]), self._group, files.paths[self.taken[0]], drop)
+        #: `decode_times` for xarray.
+        self.decode_times, self._left_as_numbers = self._first.times_to_decode(decoding)
         self._template, self._decoding = self._first.get_variables(), decoding
 
     def get_variables(self) -> dict[str, Variable]:
@@ -134,17 +136,14 @@ class FilesStore(AbstractDataStore):
             encoding["chunksizes"] = (1, *encoding["chunksizes"])
         if is_new and "preferred_chunks" in encoding:
             encoding["preferred_chunks"] = {self._concat_dim: 1, **encoding["preferred_chunks"]}
-        if name in self._differing_times or (self._decoding.of(name).decode_times is True and self._has_odd_units(name, variable)):
+        attributes = attributes_with_inherited(self._template)[name] if self._decoding.of(name).decode_times else dict(variable.attrs)
+        is_asked = self._decoding.of(name).decode_times is True and name not in self._left_as_numbers
+        is_odd_date = is_asked and is_odd(attributes.get("units")) and is_unknown(name, variable, attributes)
+        if name in self._differing_times or is_odd_date:
             return self._decoded_times(name, dims, variable, encoding)
         kind = StackedArray if is_new else ConcatenatedArray
         data = kind(self, name, series.lengths, axis, shape, variable.dtype, self._datatypes[name])
-        return Variable(dims, indexing.LazilyIndexedArray(data), variable.attrs, encoding)
-
-    def _has_odd_units(self, name: str, variable: Variable) -> bool:
-        """Whether xarray does not know the units, its own or those of the coordinate whose cells it bounds."""
-        coordinates = [other.attrs for other in self._template.values() if other.attrs.get("bounds") == name]
-        inherited = {key: value for attributes in coordinates for key, value in attributes.items() if key in OF_TIMES}
-        return is_unknown(name, variable, {**inherited, **variable.attrs})
+        return Variable(dims, indexing.LazilyIndexedArray(data), attributes, encoding)
 
     def _decoded_times(self, name: str, dims: tuple[Hashable, ...], variable: Variable, encoding: Encoding) -> Variable:
         """Times that count from another date in each file, or in units that xarray does not know, decoded and in memory."""
@@ -156,7 +155,8 @@ class FilesStore(AbstractDataStore):
             attributes = {**inherited, **read_attributes(dataset.attrs)}
             values = converted(np.asarray(dataset[...]), dataset.datatype, variable.dtype)
             given, decoding = Variable(variable.dims, values, attributes), decoding_of(dataset)
-            if decoding is None or decoding.time is None or not is_unknown(name, given, attributes):
+            is_odd_date = is_odd(attributes.get("units")) and is_unknown(name, given, attributes)
+            if decoding is None or decoding.time is None or not is_odd_date:
                 parts.append(xarray.conventions.decode_cf_variable(name, given))
                 continue
             numbers = xarray.conventions.decode_cf_variable(name, given, decode_times=False, decode_timedelta=False)

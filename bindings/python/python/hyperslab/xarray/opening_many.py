@@ -88,7 +88,7 @@ def open_mfdataset(
         store = implementation.FilesStore(files, how, dropped, wanted)
         if coordinates is not None and len(coordinates) != len(files):
             raise InvalidInputError(f"new_dim has {len(coordinates)} coordinates for {len(files)} files")
-        opened = xarray.open_dataset(store, chunks=chunks, **decoding)
+        opened = xarray.open_dataset(store, chunks=chunks, **{**decoding, "decode_times": store.decode_times})
         if coordinates is not None and len(store.taken) < len(files):
             coordinates = np.asarray(coordinates)[store.taken]
         return opened if coordinates is None else opened.assign_coords({name: (name, coordinates)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection
+from typing import Any
 
 import numpy as np
 from xarray import Variable
@@ -22,7 +23,7 @@ from .decoding_options import DecodingOptions
 from .encoding import Encoding, storage_of
 from .groups import Member, enum_name, find_group, leave_out, members, normalized
 from .opening import Manager, OpenedFile
-from .unpacked import Stored, unpacked
+from .unpacked import Stored, times_to_decode, unpacked
 
 
 class HyperslabStore(AbstractDataStore):
@@ -49,6 +50,8 @@ class HyperslabStore(AbstractDataStore):
             decoding: How xarray will be asked to decode; `None` leaves all decoding to it.
         """
         self._decoding = decoding
+        #: Variables that were looked at before xarray asks for them.
+        self._stored: dict[str, Stored] | None = None
         self._manager, self._source, self._drop, self._names = manager, source, frozenset(drop), names
         self._group = normalized(group)
         self._version = manager.acquire().version
@@ -66,6 +69,15 @@ class HyperslabStore(AbstractDataStore):
     def get_variables(self, decoding: DecodingOptions | None = None) -> dict[str, Variable]:
         """The variables of the group, by name; `decoding` is as in the constructor."""
         decoding = decoding or self._decoding
+        variables, self._stored = self._stored or self._variables(), None
+        return {name: stored.variable for name, stored in variables.items()} if decoding is None else unpacked(variables, decoding)
+
+    def times_to_decode(self, decoding: DecodingOptions) -> tuple[Any, frozenset[str]]:
+        """`decode_times` for xarray, and the names of variables of dates that stay numbers, of which it warns."""
+        self._stored = self._variables()
+        return times_to_decode(self._stored, decoding, self._source)
+
+    def _variables(self) -> dict[str, Stored]:
         file, number = find_group(self.opened().file, self._group)
         variables = dict[str, Stored]()
         for name, member in members(file, number, self._group, self._drop):
@@ -75,7 +87,7 @@ class HyperslabStore(AbstractDataStore):
                 variables[name] = self._variable(member)
             except UnsupportedError as error:
                 raise UnsupportedError(f"{error.message}; {leave_out(name)}", file.path, member.path) from error
-        return {name: stored.variable for name, stored in variables.items()} if decoding is None else unpacked(variables, decoding)
+        return variables
 
     def get_attrs(self) -> dict[str, AttributeValue]:
         """The attributes of the group."""
