@@ -398,44 +398,49 @@ fn unpack<S: Stored + Becomes<F>, F: Float>(decoding: &Decoding, order: ByteOrde
     let scale = decoding.scale().map_or(F::ONE, F::nearest);
     let offset = decoding.offset().map_or(F::MINUS_ZERO, F::nearest);
     let missing = S::missing(&decoding.missing);
-    // A constant order, and one mark in each loop: compilers make vector code of loops without branches.
-    let blocks = stored.chunks(BLOCK * size_of::<S>()).zip(out.chunks_mut(BLOCK * F::SIZE));
-    if order == ByteOrder::Big {
-        blocks.for_each(|(stored, out)| unpack_block(ByteOrder::Big, (scale, offset), &missing, stored, out));
-    } else {
-        blocks.for_each(|(stored, out)| unpack_block(ByteOrder::Little, (scale, offset), &missing, stored, out));
-    }
-}
-
-#[inline(always)]
-fn unpack_block<S: Stored + Becomes<F>, F: Float>(order: ByteOrder, (scale, offset): (F, F), missing: &[S], stored: &[u8], out: &mut [u8]) {
-    let Some((first, others)) = missing.split_first() else {
-        return each::<S, F>(stored, out, order, |value, _| value.float() * scale + offset);
-    };
-    if S::IS_EXACT {
+    // The order and the number of marks are looked at once: compilers make vector code of loops with one comparison.
+    match (order, missing.as_slice()) {
+        (ByteOrder::Little, []) => each::<S, F>(stored, out, ByteOrder::Little, |value| value.float() * scale + offset),
         // Floats are compared faster, and equal if the numbers are.
-        let mark = first.float();
-        each::<S, F>(stored, out, order, |value, _| {
-            let value = value.float();
-            let unpacked = value * scale + offset;
-            if value == mark { F::NAN } else { unpacked }
-        });
-    } else {
-        each::<S, F>(stored, out, order, |value, _| {
+        (ByteOrder::Little, [mark]) if S::IS_EXACT => {
+            let mark = mark.float();
+            each::<S, F>(stored, out, ByteOrder::Little, |value| {
+                let value = value.float();
+                let unpacked = value * scale + offset;
+                if value == mark { F::NAN } else { unpacked }
+            });
+        }
+        (ByteOrder::Little, [mark]) => each::<S, F>(stored, out, ByteOrder::Little, |value| {
             let unpacked = value.float() * scale + offset;
-            if value == *first { F::NAN } else { unpacked }
-        });
-    }
-    for mark in others {
-        each::<S, F>(stored, out, order, |value, unpacked| if value == *mark { F::NAN } else { unpacked });
+            if value == *mark { F::NAN } else { unpacked }
+        }),
+        (_, marks) => {
+            for (stored, out) in stored.chunks(BLOCK * size_of::<S>()).zip(out.chunks_mut(BLOCK * F::SIZE)) {
+                if order == ByteOrder::Big {
+                    each::<S, F>(stored, out, ByteOrder::Big, |value| value.float() * scale + offset);
+                    marks.iter().for_each(|mark| mask::<S, F>(stored, out, ByteOrder::Big, *mark));
+                } else {
+                    each::<S, F>(stored, out, ByteOrder::Little, |value| value.float() * scale + offset);
+                    marks.iter().for_each(|mark| mask::<S, F>(stored, out, ByteOrder::Little, *mark));
+                }
+            }
+        }
     }
 }
 
-/// Decodes each stored number, given with what `out` has in its place.
 #[inline(always)]
-fn each<S: Stored, F: Float>(stored: &[u8], out: &mut [u8], order: ByteOrder, decode: impl Fn(S, F) -> F) {
+fn each<S: Stored, F: Float>(stored: &[u8], out: &mut [u8], order: ByteOrder, decode: impl Fn(S) -> F) {
     for (bytes, out) in stored.chunks_exact(size_of::<S>()).zip(out.chunks_exact_mut(F::SIZE)) {
-        decode(S::get(bytes, order), F::get(out)).put(out);
+        decode(S::get(bytes, order)).put(out);
+    }
+}
+
+/// Replaces by NaN what was decoded of a number that means a missing value.
+#[inline(always)]
+fn mask<S: Stored, F: Float>(stored: &[u8], out: &mut [u8], order: ByteOrder, mark: S) {
+    for (bytes, out) in stored.chunks_exact(size_of::<S>()).zip(out.chunks_exact_mut(F::SIZE)) {
+        let unpacked = F::get(out);
+        (if S::get(bytes, order) == mark { F::NAN } else { unpacked }).put(out);
     }
 }
 
