@@ -225,7 +225,7 @@ def test_parts_of_large_boxes(tmp_path: pathlib.Path, shape: tuple[int, ...], dt
                 np.testing.assert_array_equal(found, right[key], err_msg=f"{name} {key}")
 
 
-def test_texts_have_no_padding_in_arrays_as_in_tables(tmp_path: pathlib.Path) -> None:
+def test_texts_are_those_of_xarray_in_arrays_and_tables(tmp_path: pathlib.Path) -> None:
     with netCDF4.Dataset(tmp_path / "texts.nc", "w") as f:
         for dimension, extent in (("n", 3), ("length", 4), ("width", 2)):
             f.createDimension(dimension, extent)
@@ -233,7 +233,9 @@ def test_texts_have_no_padding_in_arrays_as_in_tables(tmp_path: pathlib.Path) ->
         f.createVariable("codes", "S1", ("n", "width"))[:] = np.array([list("ab")] * 3, "S1")
         f.createVariable("shared", "i4", ("width",))[:] = [1, 2]
     with hs.open(tmp_path / "texts.nc") as f:
-        assert f["name"].decoded[...].tolist() == f.table("/name").to_arrow()["name"].to_pylist() == ["ab", "a b", ""]
+        assert f["name"].decoded[...].tolist() == f.table("/name").to_arrow()["name"].to_pylist() == ["ab  ", "a b", ""]
+        with xarray.open_dataset(tmp_path / "texts.nc", engine="netcdf4") as data:
+            assert [one.decode() for one in data["name"].values] == ["ab  ", "a b", ""]
         assert "→ text" in repr(f["name"]) and "→ text" not in repr(f["codes"])
         assert f["codes"].decoded.shape == (3, 2), "the dimension is that of numbers, too"
         with pytest.raises(hs.UnsupportedError, match="written as characters"):

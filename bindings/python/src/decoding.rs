@@ -135,7 +135,7 @@ impl Decoding {
         Ok(is_complete.then_some(out))
     }
 
-    /// The texts of stored characters, without padding.
+    /// The texts of stored characters, without trailing NULs.
     fn decode_texts<'py>(&self, py: Python<'py>, stored: &[u8]) -> PyResult<Bound<'py, PyList>> {
         let mut texts = Vec::new();
         self.0.decode_texts(stored, |text| texts.push(text.to_owned())).map_err(|error| raise(py, &error))?;

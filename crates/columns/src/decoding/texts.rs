@@ -35,11 +35,11 @@ impl Decoding {
     /// The datatype of texts, each of as many characters as the last dimension has.
     pub fn text(&self) -> Option<Datatype> {
         let Kind::Text { length, character_set } = self.kind else { return None };
-        // Programs pad with zeros, Fortran with spaces.
-        Some(Datatype::FixedString { size: length, padding: StringPadding::SpacePadded, character_set })
+        // Spaces may be a part of a text, as in xarray.
+        Some(Datatype::FixedString { size: length, padding: StringPadding::NullPadded, character_set })
     }
 
-    /// Calls `each` with the texts of stored characters, without padding.
+    /// Calls `each` with the texts of stored characters, without trailing NULs.
     ///
     /// # Errors
     /// `InvalidInput` if these are no texts; `Corrupt` for characters that are not of their encoding.
@@ -64,8 +64,8 @@ mod tests {
         };
         let Some(decoding) = find(1, &[2, 3], Conventions::Netcdf, true) else { unreachable!("characters") };
         let mut texts = Vec::new();
-        assert!(decoding.decode_texts(b"a\0\0b \xe9", |text| texts.push(text.to_owned())).is_ok());
-        assert_eq!(texts, ["a", "b é"]);
+        assert!(decoding.decode_texts(b"a \0b \xe9", |text| texts.push(text.to_owned())).is_ok());
+        assert_eq!(texts, ["a ", "b é"]);
         assert!(decoding.decode_into(hyperslab_array::ByteOrder::Little, b"abc", &mut [0; 3]).is_err());
         assert_eq!(find(2, &[2, 3], Conventions::Netcdf, true), None, "longer texts");
         assert_eq!(find(1, &[2, 3], Conventions::Netcdf, false), None, "a dimension of other variables");

@@ -1,6 +1,6 @@
 //! Finds the arrays of a definition, and checks that they have an element for each row.
 
-use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, TimeEncoding};
+use hyperslab_array::{Dataspace, Datatype, Error, ErrorKind, Result, StringPadding, TimeEncoding};
 use hyperslab_columns::{Column, Conventions};
 use hyperslab_formats::{Dataset, ObjectId};
 use hyperslab_reader::File;
@@ -63,7 +63,9 @@ fn member_column(name: &str, dataset: &Dataset, member: &str, timevals: bool, de
 /// The column of an array of single characters whose last dimension is the length of texts; `None` for other arrays.
 fn text_column(name: &str, array: &Elements) -> Result<Option<Column>> {
     let dataset = array.mapping.file.dataset(array.dataset)?;
-    let Some(text) = text_datatype(&dataset)? else { return Ok(None) };
+    let Some(Datatype::FixedString { size, character_set, .. }) = text_datatype(&dataset)? else { return Ok(None) };
+    // Names, not data: programs pad them with zeros, Fortran with spaces.
+    let text = Datatype::FixedString { size, padding: StringPadding::SpacePadded, character_set };
     let metadata = array.column.field().metadata().clone();
     let column = Column::new(name, &text, &[], Conventions::Raw)?;
     Ok(Some(column.with_metadata(metadata)))

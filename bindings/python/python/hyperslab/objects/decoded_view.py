@@ -94,7 +94,7 @@ class DecodedView(View):
             return None
 
     def _texts(self, key: Key) -> Elements:
-        """Texts of characters along the last dimension, without padding."""
+        """Texts of characters along the last dimension, without trailing NULs."""
         keys = key if isinstance(key, tuple) else (key,)
         is_box = all(one is Ellipsis or isinstance(one, (int, np.integer, slice)) for one in keys)
         end = slice(None) if any(one is Ellipsis for one in keys) else Ellipsis
