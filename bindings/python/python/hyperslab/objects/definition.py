@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
@@ -30,6 +31,8 @@ _UNSUPPORTED = {
 
 def checked(options: dict[str, object]) -> dict[str, object]:
     """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
+    if options.get("track_times") not in (None, True, False):
+        raise InvalidTypeError(f"track_times={options['track_times']!r}: give True or False")
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
             raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
@@ -137,8 +140,10 @@ def _check_chunks(shape: tuple[int, ...] | None, largest: list[int | None] | Non
     """Chunks that h5py refuses, too."""
     if chunks is False and largest is not None and largest != list(shape or ()):
         raise InvalidInputError("chunks=False: a dataset that can grow has chunks")
+    if shape is None and (chunks not in (None, False) or largest is not None):
+        raise InvalidTypeError("Empty datasets have no chunks and no maximum shape")
     if chosen and not shape:
-        raise InvalidTypeError("a scalar or empty dataset has no chunks")
+        raise InvalidTypeError("a scalar dataset has no chunks")
 
 
 def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
@@ -189,6 +194,7 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
         fill_time: When programs that change the file later write the fill value.
     """
     extent = None if stated.shape is None else list(stated.shape)
+    check_choice("fill_time", fill_time, (None, "alloc", "never", "ifset"))
     return _native.DatasetDefinition(
         stated.datatype,
         extent,
