@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from ..base.arguments import check_choice
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..base.type_aliases import AnyDtype, CreateOptions, DtypeLike, Elements, MaxShapeLike, ShapeLike
 from ..values import dtype_encoding, new_references, tagged_dtypes, times
@@ -80,7 +79,7 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
         extent = tuple(dtype_encoding.extents("shape", shape))
         if found is not None and found != extent:
             if math.prod(extent) != math.prod(found):
-                raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+                raise InvalidInputError(f"Shape tuple is incompatible with data: data of shape {found} for a dataset of shape {extent}")
             data = np.reshape(np.asarray(data, dtype=object) if kind else data, extent + tuple(np.shape(data)[len(found) :]))
     elif found is not None:
         extent = found
@@ -100,7 +99,7 @@ def _described(shape: ShapeLike | None, dtype: DescribedType, data: Any) -> Stat
     extent = found if shape is None else tuple(dtype_encoding.extents("shape", shape))
     if found not in (None, extent):
         if math.prod(found or ()) != math.prod(extent or ()):
-            raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+            raise InvalidInputError(f"Shape tuple is incompatible with data: data of shape {found} for a dataset of shape {extent}")
         data = np.reshape(np.asarray(data), (extent or ()) + tuple(np.shape(data)[len(found or ()) :]))
     return Stated(extent, datatype, data, None)
 
@@ -194,7 +193,8 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
         fill_time: When programs that change the file later write the fill value.
     """
     extent = None if stated.shape is None else list(stated.shape)
-    check_choice("fill_time", fill_time, (None, "alloc", "never", "ifset"))
+    if not isinstance(fill_time, (str, type(None))):
+        raise InvalidInputError(f"fill_time={fill_time!r}: give 'ifset', 'alloc' or 'never'")
     return _native.DatasetDefinition(
         stated.datatype,
         extent,

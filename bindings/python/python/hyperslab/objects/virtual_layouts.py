@@ -182,7 +182,7 @@ class VirtualLayout:
             raise InvalidTypeError(f"a virtual layout takes a VirtualSource, not {source!r}")
         part = Part(key, self.shape)
         if part.count != source.count:
-            raise InvalidInputError(f"a different number of elements: {source.count} of {source.name} for {part.count} of a virtual dataset")
+            raise InvalidInputError(f"a different number: {source.count} elements of {source.name} for {part.count} of a virtual dataset")
         path = "." if self.filename is not None and os.path.abspath(source.path) == os.path.abspath(self.filename) else source.path
         if source.part is None and not part.has_lists:
             self.sources.append((path, source.name, None, part.axes()))

@@ -143,7 +143,7 @@ def _is_without_dtype(datatype: Datatype) -> bool:
 
 def has_fields(datatype: Datatype) -> bool:
     """Whether elements are compounds that numpy has as structures; complex numbers are not."""
-    return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None
+    return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None and dtypes.extended_dtype(datatype) is None
 
 
 def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:

@@ -34,6 +34,12 @@ from .filters import FilterRefBase
 __all__ = ["ExternalLink", "Group", "HardLink", "SoftLink"]
 
 
+class ExistingNameError(InvalidInputError, KeyError, OSError):
+    """There is an object of this name already, which h5py reports as a `ValueError`, `KeyError` or `OSError`, as the new one may be."""
+
+    __str__ = InvalidInputError.__str__
+
+
 class Group(HLObject, group.Group):
     """A group, with h5py's names and values."""
 
@@ -103,10 +109,15 @@ class Group(HLObject, group.Group):
             return super().__getitem__(name)
 
     def __setitem__(self, name: Any, value: Any) -> None:
-        if isinstance(value, Datatype) and not isinstance(value.id.owner, Node):
-            self.commit_type(name, value.id.described)
-        else:
-            super().__setitem__(name, value)
+        try:
+            if isinstance(value, Datatype) and not isinstance(value.id.owner, Node):
+                self.commit_type(name, value.id.described)
+            else:
+                super().__setitem__(name, value)
+        except InvalidInputError as error:
+            if name not in self or isinstance(error, (TypeError, OSError)):
+                raise
+            raise ExistingNameError(f"{error.message} (name already exists)", error.file, error.object) from None
 
     def commit_type(self, name: Any, described: _native.Datatype) -> None:
         """Gives a datatype a name in the file."""
