@@ -184,6 +184,10 @@ class SpaceID:
         """Selects nothing."""
         self._selection = _NONE
 
+    def select_region(self, region: RegionSelection) -> None:
+        """Selects what a region of a dataset has."""
+        self._selection = region
+
     def select_elements(self, coords: Any, op: int = SELECT_SET) -> None:
         """Selects points, in this order."""
         points = np.asarray(coords).reshape(-1, self.rank).tolist()

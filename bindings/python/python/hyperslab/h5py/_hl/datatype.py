@@ -50,10 +50,10 @@ class Datatype(HLObject, datatype.Datatype):
     def __bool__(self) -> bool:
         return self._unnamed is not None or super().__bool__()
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> Any:
         if self._unnamed is not None:
-            return isinstance(other, Datatype) and self.id == other.id
-        return bool(super().__eq__(other))
+            return self.id == other.id if isinstance(other, Datatype) else NotImplemented
+        return super().__eq__(other)
 
     def __hash__(self) -> int:
         return hash(self.id) if self._unnamed is not None else super().__hash__()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import warnings
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -109,11 +110,17 @@ class Group(HLObject, group.Group):
             return super().__getitem__(name)
 
     def __setitem__(self, name: Any, value: Any) -> None:
+        if isinstance(value, Datatype) and not isinstance(value.id.owner, Node):
+            self.commit_type(name, value.id.described)
+            return
+        with self._as_h5py(name):
+            super().__setitem__(name, value)
+
+    @contextlib.contextmanager
+    def _as_h5py(self, name: Any) -> Iterator[None]:
+        """An error because there is an object of a name already is of h5py's kinds."""
         try:
-            if isinstance(value, Datatype) and not isinstance(value.id.owner, Node):
-                self.commit_type(name, value.id.described)
-            else:
-                super().__setitem__(name, value)
+            yield
         except InvalidInputError as error:
             if name not in self or isinstance(error, (TypeError, OSError)):
                 raise
@@ -122,7 +129,8 @@ class Group(HLObject, group.Group):
     def commit_type(self, name: Any, described: _native.Datatype) -> None:
         """Gives a datatype a name in the file."""
         path = self._below(name)
-        self._changes.make(lambda editor: editor.create_datatype(path, described))
+        with self._as_h5py(name):
+            self._changes.make(lambda editor: editor.create_datatype(path, described))
 
     def copy(
         self,
