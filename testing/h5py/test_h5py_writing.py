@@ -100,10 +100,121 @@ def test_errors_are_of_h5pys_kinds_and_of_ours(tmp_path: pathlib.Path) -> None:
             (lambda: f.create_dataset("a"), TypeError),
             (lambda: f.create_dataset("a", data=[2**64], dtype="u8"), (ValueError, OverflowError)),
             (lambda: ours.VirtualSource("a", "b", (5,))[1:][1:], RuntimeError),
-            (lambda: ours.VirtualSource("a", "b", (5,))[: ours.UNLIMITED], hs.UnsupportedError),
             (lambda: ours.MultiBlockSlice(block=3), ValueError),
         ):
             with pytest.raises(kind):
                 refused()
-    with pytest.raises((TypeError, hs.UnsupportedError)):
-        ours.File(io.BytesIO(), "w")
+
+
+def test_file_objects_and_files_in_memory_are_those_that_h5py_reads(tmp_path: pathlib.Path) -> None:
+    def write(f: Any) -> None:
+        f.create_dataset("x", data=np.arange(12), chunks=(4,), compression="gzip")
+        f.attrs["of"] = "h5py"
+
+    def check(file: Any) -> None:
+        with h5py.File(file, "r") as f:
+            np.testing.assert_array_equal(f["x"], np.arange(12))
+            assert f.attrs["of"] == "h5py"
+
+    buffer = io.BytesIO()
+    with ours.File(buffer, "w") as f:
+        write(f)
+        assert f.filename == repr(buffer) and f.driver == "fileobj"
+    check(buffer)
+    with ours.File(buffer, "r+") as f:
+        f["x"][3] = 3
+        f["y"] = [1.5]
+        del f["y"]
+    check(buffer)
+    for keeps in (True, False):
+        path = tmp_path / f"{keeps}.h5"
+        with ours.File(path, "w", driver="core", backing_store=keeps) as f:
+            write(f)
+            image = f.id.get_file_image()
+        check(io.BytesIO(image))
+        assert path.exists() == keeps
+    check(tmp_path / "True.h5")
+    with ours.File(tmp_path / "True.h5", "r+", driver="core", backing_store=False) as f:
+        del f["x"]
+    check(tmp_path / "True.h5")
+    with ours.File.in_memory(image) as f:
+        np.testing.assert_array_equal(f["x"][:], np.arange(12))
+
+
+def test_objects_stay_the_same_when_their_file_is_completed(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with ours.File(path, "w") as f:
+        group = f.create_group("g")
+        known = {group: "group", group.create_dataset("x", data=np.arange(4), chunks=(2,), maxshape=(None,)): "x", f: "file"}
+        removed = f.create_dataset("gone", data=1)
+        del f["gone"]
+        assert not path.exists()
+        assert group["x"].id.get_chunk_info(1).size == 16 and path.exists()
+        assert [known[node] for node in (f["g"], f["g/x"], f["/"])] == ["group", "x", "file"]
+        assert group == f["g"] and group.file == f
+        group["x"].resize((6,))
+        group["x"][4:] = [4, 5]
+        with pytest.raises(hs.Error):
+            removed[()]
+    with h5py.File(path) as f:
+        assert f["g/x"][:].tolist() == [0, 1, 2, 3, 4, 5] and list(f) == ["g"]
+
+
+def test_files_that_are_dropped_are_closed_as_with_h5py(tmp_path: pathlib.Path) -> None:
+    for library in (h5py, ours):
+        path = tmp_path / f"{library.__name__}.h5"
+        f = library.File(path, "w")
+        f["x"] = [1, 2]
+        dataset = f["x"]
+        del f
+        dataset[0] = 5
+        del dataset
+        f = library.File(path, "r+")
+        f["y"] = 1
+        del f
+        with h5py.File(path) as f:
+            assert f["x"][:].tolist() == [5, 2] and f["y"][()] == 1
+
+
+def test_a_writer_whose_swmr_mode_is_set_shows_each_flush_to_readers(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.h5"
+    with ours.File(path, "w", libver="latest") as f:
+        x = f.create_dataset("x", (0,), "i8", maxshape=(None,), chunks=(4,))
+        f.swmr_mode = True
+        with ours.File(path, "r", swmr=True) as reader:
+            seen = reader["x"]
+            for count in (2, 5):
+                x.resize((count,))
+                x[:] = np.arange(count)
+                assert seen.shape != x.shape
+                x.flush()
+                seen.refresh()
+                assert seen[:].tolist() == list(range(count))
+        with pytest.raises(OSError):
+            h5py.File(path, "r", swmr=True)
+    with h5py.File(path, "r", swmr=True) as f:
+        assert f["x"][:].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_chunks_that_are_written_as_they_are_stored(tmp_path: pathlib.Path) -> None:
+    values = np.arange(64, dtype="i4").reshape(8, 8)
+    for library in (h5py, ours):
+        with library.File(tmp_path / f"{library.__name__}.h5", "w") as f:
+            source = f.create_dataset("source", data=values, chunks=(4, 8), compression="gzip", shuffle=True)
+            to = f.create_dataset("to", values.shape, values.dtype, chunks=(4, 8), compression="gzip", shuffle=True)
+            for start in ((0, 0), (4, 0)):
+                mask, data = source.id.read_direct_chunk(start)
+                to.id.write_direct_chunk(start, data, mask)
+            to.id.write_direct_chunk((4, 0), values[:4].tobytes(), filter_mask=3)
+            plain = f.create_dataset("plain", values.shape, values.dtype, chunks=(4, 8))
+            plain.id.write_direct_chunk((4, 0), values[4:].tobytes())
+            # h5py stores a short chunk, which the HDF5 library cannot read.
+            for start, data in (((4, 0), b"short"), ((8, 0), values[:4].tobytes()), ((1, 0), values[:4].tobytes())):
+                if library is ours:
+                    with pytest.raises(hs.InvalidInputError):
+                        plain.id.write_direct_chunk(start, data)
+    with h5py.File(tmp_path / "h5py.h5") as theirs, h5py.File(tmp_path / "hyperslab.h5py.h5") as mine:
+        np.testing.assert_array_equal(mine["to"], np.vstack([values[:4], values[:4]]))
+        np.testing.assert_array_equal(mine["to"], theirs["to"])
+        assert mine["to"].id.get_chunk_info(1).filter_mask == theirs["to"].id.get_chunk_info(1).filter_mask == 3
+        np.testing.assert_array_equal(mine["plain"][4:], values[4:])

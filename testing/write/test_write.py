@@ -384,7 +384,6 @@ def test_nothing_is_visible_before_the_end_and_an_error_leaves_the_old_file(tmp_
     [
         (lambda f: f.create_dataset("x", data=np.zeros(3, "M8[25s]")), hs.UnsupportedError, "datetime64"),
         (lambda f: f.create_dataset("x", data=np.array([1, "a"], dtype=object)), hs.UnsupportedError, "objects"),
-        (lambda f: f.create_dataset("x", data=np.zeros(3, np.longdouble)), hs.UnsupportedError, "float128|longdouble"),
         (lambda f: f.create_dataset("x", (3,), "f4", compression="szip"), hs.InvalidInputError, "szip"),
         (lambda f: f.create_dataset("x", (3,), "f4", compression="gzip", compression_opts=11, data=[1, 2, 3]), hs.InvalidInputError, "0 to 9"),
         (lambda f: f.create_dataset("x", (3,), "f4", chunks=(1, 1)), hs.InvalidInputError, "chunks"),

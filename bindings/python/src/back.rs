@@ -131,12 +131,13 @@ pub(crate) fn target(objects: &FileWriter, number: u64) -> hyperslab::Result<Opt
     Ok(Some(ReferenceTarget { path: format!("/{path}").into(), region: target.region()?.map(describe::selection), attribute: attribute.map(Name) }))
 }
 
-/// A part of a virtual dataset.
+/// A part of a virtual dataset. The largest count and block are unlimited.
 pub(crate) fn mapping((file, dataset, source, target): PyMapping) -> VirtualMapping {
     let selection = |axes: Option<PyAxes>| match axes {
         None => StoredSelection::All,
         Some(axes) => {
-            let axis = |[start, stride, count, block]: [u64; 4]| HyperslabAxis { start, stride, count: Some(count), block: Some(block), limit: None };
+            let limited = |extent: u64| (extent != u64::MAX).then_some(extent);
+            let axis = |[start, stride, count, block]: [u64; 4]| HyperslabAxis { start, stride, count: limited(count), block: limited(block), limit: None };
             StoredSelection::Hyperslab(axes.into_iter().map(axis).collect())
         }
     };

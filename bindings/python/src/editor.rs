@@ -68,6 +68,12 @@ impl Editor {
         self.with(py, move |editor| editor.write(ObjectId(dataset), &Region { start, count }, values))
     }
 
+    /// Writes the chunk that begins at an element, as the caller has encoded it.
+    fn write_chunk(&self, py: Python<'_>, dataset: u64, start: Vec<u64>, bytes: &Bound<'_, PyBytes>, skipped: u32) -> PyResult<()> {
+        let bytes = bytes.as_bytes();
+        self.with(py, move |editor| editor.write_chunk(ObjectId(dataset), &start, bytes, skipped))
+    }
+
     /// Changes the extent of a dataset.
     fn resize(&self, py: Python<'_>, dataset: u64, shape: Vec<u64>) -> PyResult<()> {
         self.with(py, move |editor| editor.resize(ObjectId(dataset), &shape))

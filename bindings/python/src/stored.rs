@@ -77,6 +77,19 @@ pub(crate) fn stored_chunks(py: Python<'_>, file: PyRef<'_, File>, dataset: u64)
     })
 }
 
+/// Bytes of the file, with all changes so far.
+#[pyfunction]
+pub(crate) fn stored_range<'py>(py: Python<'py>, file: PyRef<'_, File>, offset: u64, length: usize) -> PyResult<Bound<'py, PyBytes>> {
+    let file = file.0.clone();
+    let bytes = run(py, move || {
+        file.check_open()?;
+        let mut bytes = vec![0; length];
+        file.array_file().storage().read_exact_at(offset, &mut bytes)?;
+        Ok(bytes)
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
 /// Where the chunks of a dataset lie: numbers of chunks in row-major order of the grid, their offsets in the file, and their bytes there,
 /// each as 64-bit integers of this machine; and by number the filters that were skipped, as bits, and the contents of chunks that lie in
 /// the object's header. A contiguous dataset is one chunk. Chunks without an entry were never written.

@@ -97,6 +97,15 @@ impl Editor {
         self.free(freed)
     }
 
+    /// Writes the chunk that begins at an element, as the caller has encoded it. `skipped` are filters that it has not gone through, as bits.
+    ///
+    /// # Errors
+    /// As [`Editor::write`]; `InvalidInput` if no chunk begins there, or if a chunk without filters has another number of bytes.
+    pub fn write_chunk(&mut self, dataset: ObjectId, start: &[u64], bytes: &[u8], skipped: u32) -> Result<()> {
+        let freed = self.change(dataset, |file, view, id| values::write_chunk(file, view, id, start, bytes, skipped))?;
+        self.free(freed)
+    }
+
     /// Changes the extent of a chunked dataset. New elements have the fill value; elements beyond the new extent are gone.
     ///
     /// # Errors

@@ -60,6 +60,32 @@ pub(crate) fn write(file: &FileEdit<'_>, view: &File, id: ObjectId, region: &Reg
     Ok(freed)
 }
 
+/// Writes the chunk that begins at `start`, encoded by the caller except for the filters of `skipped`. Returns what that has freed.
+pub(crate) fn write_chunk(file: &FileEdit<'_>, view: &File, id: ObjectId, start: &[u64], bytes: &[u8], skipped: u32) -> Result<Freed> {
+    let mut edited = DatasetEdit::open(file, id)?;
+    if !matches!(edited.storage()?, EditedStorage::Chunked) {
+        return Err(Error::invalid_input("the dataset is not chunked"));
+    }
+    let dataset = edited.dataset().clone();
+    let values = Values::new(file, view, id, &dataset)?;
+    let (shape, chunk_shape) = (dataset.dataspace.shape(), values.chunk_shape()?);
+    let begins = start.len() == shape.len() && start.iter().zip(shape).zip(chunk_shape).all(|((at, extent), chunk)| at < extent && at % (*chunk).max(1) == 0);
+    if !begins {
+        return Err(Error::invalid_input(format!("no chunk of shape {chunk_shape:?} begins at {start:?} in a dataset of shape {shape:?}")));
+    }
+    let is_plain = edited.pipeline().filters.is_empty();
+    let whole = values.elements_of_a_chunk()?.saturating_mul(dataset.datatype.size());
+    if is_plain && bytes.len() as u64 != whole {
+        return Err(Error::invalid_input(format!("{} bytes for a chunk of {whole} without filters", bytes.len())));
+    }
+    let first = Region { start: start.to_vec(), count: vec![1; start.len()] };
+    let located = values.array_file.locate(id, &first.selection(shape)?)?;
+    let location = located.chunks.first().ok_or_else(|| Error::internal("an element without a chunk"))?;
+    let chunk = values.store_encoded(&edited, location, bytes, if is_plain { 0 } else { skipped })?;
+    edited.set_chunks(&[chunk])?;
+    Ok(values.freed.into_inner())
+}
+
 /// Changes the extent of a dataset. Values beyond it are gone: what comes back when it grows again is the fill value.
 /// Returns what that has freed.
 pub(crate) fn resize(file: &FileEdit<'_>, view: &File, id: ObjectId, shape: &[u64]) -> Result<Freed> {
@@ -169,6 +195,10 @@ impl<'a> Values<'a> {
     fn store(&self, edited: &DatasetEdit<'_>, location: &ChunkLocation, mut elements: Vec<u8>) -> Result<StoredChunk> {
         self.fill.separate(self.file, &mut elements)?;
         let (bytes, filter_mask) = edited.pipeline().encode(elements)?;
+        self.store_encoded(edited, location, &bytes, filter_mask)
+    }
+    /// Writes an encoded chunk: where it was if it fits there, else at the end of the file.
+    fn store_encoded(&self, edited: &DatasetEdit<'_>, location: &ChunkLocation, bytes: &[u8], filter_mask: u32) -> Result<StoredChunk> {
         let length = bytes.len() as u64;
         let address = match location.source {
             ChunkSource::Stored { offset, length: old, .. } if length <= old => {
@@ -184,7 +214,7 @@ impl<'a> Values<'a> {
             }
             _ => self.file.allocate(length)?,
         };
-        self.file.write(address, &bytes)?;
+        self.file.write(address, bytes)?;
         Ok(StoredChunk { position: self.position(location)?, address, length, filter_mask })
     }
 }

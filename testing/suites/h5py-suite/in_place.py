@@ -10,7 +10,6 @@ import os
 import pathlib
 import signal
 import sys
-import threading
 import types
 from typing import Any
 
@@ -30,7 +29,6 @@ import h5py  # noqa: E402
 import h5py._hl.base  # noqa: E402
 import h5py._hl.files  # noqa: E402
 import h5py._hl.vds  # noqa: E402
-import h5py._objects  # noqa: E402
 
 
 def _module(name: str, **names: Any) -> types.ModuleType:
@@ -47,15 +45,12 @@ for package in ("", ".data_files", ".test_vds"):
         exec(compile((folder / "__init__.py").read_text(), str(made.__file__), "exec"), made.__dict__)
 
 # Names of h5py's own that its tests import, whatever they test.
-h5py._objects.phil = threading.RLock()  # type: ignore[attr-defined]
 h5py._hl.base.is_empty_dataspace = lambda identifier: identifier.get_space().get_simple_extent_type() == h5py.h5s.NULL  # type: ignore[attr-defined]
 h5py._hl.base.product = math.prod  # type: ignore[attr-defined]
 h5py._hl.files.direct_vfd = False  # type: ignore[attr-defined]
-h5py._hl.files._drivers = {}  # type: ignore[attr-defined]
 h5py._hl.files.make_fapl = None  # type: ignore[attr-defined]
 h5py._hl.vds.vds_support = True  # type: ignore[attr-defined]
 _module("h5py._hl.compat", filename_encode=os.fsencode, filename_decode=os.fsdecode)
-_module("h5py.h5py_warnings", H5pyDeprecationWarning=DeprecationWarning, H5pyWarning=UserWarning)
 
 from h5py.tests import common  # noqa: E402
 

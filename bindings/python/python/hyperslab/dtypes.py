@@ -178,6 +178,21 @@ def is_extended_complex(datatype: _native.Datatype) -> bool:
     return side_by_side and real.is_nonstandard and value_dtype(real) == np.longdouble
 
 
+def extended_dtype(datatype: _native.Datatype) -> AnyDtype | None:
+    """The dtype of numbers that are stored as this machine's `longdouble`, or of complex numbers of two of them.
+
+    Args:
+        datatype: A stored datatype.
+
+    Returns:
+        `longdouble` or `clongdouble`; `None` for other datatypes.
+    """
+    if datatype.class_name == "compound":
+        return np.dtype(np.clongdouble) if is_extended_complex(datatype) else None
+    is_one = datatype.class_name == "float" and not datatype.is_ordinary and datatype == nonstandard_numbers.extended()
+    return np.dtype(np.longdouble) if is_one else None
+
+
 @kept_for_large
 def value_dtype(datatype: _native.Datatype) -> AnyDtype:
     """The dtype of the values: as stored, with `object` for variable-length values and references.

@@ -50,6 +50,7 @@ class State(Protocol):
 class Holder(Named, Protocol):
     """An object of a file, as a backend sees it."""
 
+    _backend: Backend
     _file: _native.File
     _number: int
     _about: Description
@@ -204,6 +205,16 @@ class Backend(abc.ABC):
     is_shared: ClassVar[bool] = False
     #: Held while more than one look at the file has to see one state of it.
     lock: contextlib.AbstractContextManager[object]
+    #: What h5py's `File` was opened with.
+    settings: Any = None
+
+    def was_removed(self, number: int) -> bool:
+        """Whether an object was removed since the file was opened. A new object may have its number."""
+        return False
+
+    def key(self, number: int) -> object:
+        """What the hash of an object comes from, by its number."""
+        return self, number
 
     @property
     @abc.abstractmethod

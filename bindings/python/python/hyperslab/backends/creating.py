@@ -192,7 +192,11 @@ class Creating(Backend):
         self.notes: dict[int, Notes] = {}
         #: The definitions of a netCDF file (`netcdf.variables.Contents`).
         self.netcdf: Any = None
-        self._unclosed = unclosed.watch(self, self._left())
+        self._unclosed = self._watched()
+
+    def _watched(self) -> unclosed.Watch:
+        """What happens if the file is dropped before it was closed."""
+        return unclosed.watch(self, self._left())
 
     def _left(self) -> str:
         """What is said if the file is dropped before it was closed."""

@@ -108,6 +108,8 @@ class Editing(Backend):
         #: Those definitions (`EditedContents`), if they were looked at.
         self.netcdf: Any = None
         self.notes: dict[int, Notes] = {}
+        #: What hashes come from of objects that had other numbers before the file was complete.
+        self.keys: dict[int, object] = {}
         self._raw: tuple[int, _native.File] | None = None
         #: Counts removals and returns to the last commit: what objects of the file were made before and after.
         self.time = 0
@@ -145,6 +147,9 @@ class Editing(Backend):
     def closed(self) -> bool:
         return self._editor.closed
 
+    def key(self, number: int) -> object:
+        return self.keys.get(number) or super().key(number)
+
     def hold(self, node: Holder, name: str, about: Description | None) -> None:
         with self.lock:
             node._state = EditedObject(self, node._number, name, about)
@@ -174,11 +179,15 @@ class Editing(Backend):
             if self._editor.closed:
                 raise InvalidInputError("the file is closed: open it again", self.path)
             if self._unclosed is None:
-                message = f"'{self.path}' was not closed, so the changes since the last commit are dropped: call close(), or use it in a `with` block"
-                self._unclosed = unclosed.watch(self, message)
+                self._unclosed = self._watched()
             self._is_current = False
             self.edits += 1
             return change(self._editor)
+
+    def _watched(self) -> unclosed.Watch:
+        """What happens if the file is dropped before it was closed: the changes are, too."""
+        message = f"'{self.path}' was not closed, so the changes since the last commit are dropped: call close(), or use it in a `with` block"
+        return unclosed.watch(self, message)
 
     def remove(self, path: str) -> None:
         """Removes a link, and the object if it has no other name.
@@ -245,6 +254,9 @@ class Editing(Backend):
             Whether it is still there.
         """
         return self._removed.get(number, -1) <= since
+
+    def was_removed(self, number: int) -> bool:
+        return number in self._removed
 
     def is_doubtful(self, since: int) -> bool:
         """Whether an object that was found then may have gone with the changes that were dropped.

@@ -20,6 +20,21 @@ def value_dtype(datatype: _native.Datatype) -> AnyDtype:
     return np.dtype(f"{order}{'i' if _is_signed(datatype) else 'u'}{wider}")
 
 
+def extended() -> _native.Datatype | None:
+    """x87's 80-bit float, if it is numpy's longdouble on this machine."""
+    size = np.dtype(np.longdouble).itemsize
+    made = _native.Datatype.float(size, "<", _native.FloatLayout(0, 80, 79, 64, 15, 0, 64, 16383, "as_stored"))
+    return made if _is_extended(made) else None
+
+
+def extended_bytes(values: AnyArray, dtype: AnyDtype) -> AnyArray:
+    """Values of `longdouble`, or of complex numbers of two of them, as they are stored: with zeros in the bytes that mean nothing."""
+    given = np.ascontiguousarray(values, dtype)
+    raw = given.reshape(-1).view(np.uint8).reshape(-1, np.dtype(np.longdouble).itemsize).copy()
+    raw[:, 10:] = 0
+    return np.asarray(raw.reshape(-1).view(f"V{dtype.itemsize}").reshape(np.shape(values)))
+
+
 def _is_signed(datatype: _native.Datatype) -> bool:
     return datatype.class_name == "integer" and datatype.signed
 

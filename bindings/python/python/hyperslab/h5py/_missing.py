@@ -12,7 +12,7 @@ def missing_from(module: str) -> Callable[[str], NoReturn]:
     """The `__getattr__` of a module: an `AttributeError` that names what is missing."""
 
     def get(name: str) -> NoReturn:
-        raise AttributeError(f"hyperslab.{module} has no {name!r}: it has what reading files needs")
+        raise AttributeError(f"hyperslab.{module} has no {name!r}")
 
     return get
 
@@ -21,7 +21,7 @@ def unsupported(name: str) -> Callable[..., NoReturn]:
     """A function that raises `UnsupportedError`."""
 
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise UnsupportedError(f"h5py.{name}: Hyperslab takes h5py's place for reading files; use h5py itself, or hyperslab.create to write new ones")
+        raise UnsupportedError(f"h5py.{name}: it belongs to the HDF5 library, which is not there")
 
     refuse.__name__ = name.rpartition(".")[2]
     return refuse

@@ -72,7 +72,8 @@ def set_label(dset: DatasetID, idx: int, label: str | bytes) -> None:
 
 
 def attach_scale(dset: DatasetID, dscale: DatasetID, idx: int) -> None:
-    """Attaches a scale to a dimension, in a file that is edited."""
+    """Attaches a scale to a dimension, as the attributes of both say from then on."""
+    dset.complete()
     dset._node.attach_scale(idx, dscale._node)
 
 

@@ -73,3 +73,15 @@ def quoted(node: Node, whole: bool = False) -> str:
     if ADDRESS in node.path:
         return "(anonymous)"
     return f'"{visible(node.path if whole else node.path.rpartition("/")[2])}"'
+
+
+def text_of(name: bytes | str) -> str:
+    """A name as a file of Hyperslab has it.
+
+    Args:
+        name: The bytes in the file, or text.
+
+    Returns:
+        The name.
+    """
+    return name.decode("utf-8", "surrogateescape") if isinstance(name, bytes) else name

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, MutableMapping
+import math
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -75,6 +76,12 @@ class AttributeStore(Protocol):
         """Removes an attribute that is there."""
 
 
+class EmptyAttributeError(InvalidInputError, OSError):
+    """A change of an attribute without elements, which h5py reports as an `OSError`."""
+
+    __str__ = InvalidInputError.__str__
+
+
 class Attributes(MutableMapping[str, AttributeValue]):
     """The attributes of an object: a mapping of names to values, read on access. They can be changed if the file can."""
 
@@ -143,6 +150,18 @@ class Attributes(MutableMapping[str, AttributeValue]):
             found = given
         self._store.set(attribute_name(name), found, datatype, raw, heap)
 
+    def create_described(self, name: str, shape: Sequence[int] | None, datatype: _native.Datatype) -> None:
+        """Creates an attribute whose elements are 0 or empty.
+
+        Args:
+            name: Name of the attribute.
+            shape: Its shape; `None` of a null dataspace.
+            datatype: How one element is stored.
+        """
+        self._store.check()
+        count = 0 if shape is None else math.prod(shape)
+        self._store.set(name, None if shape is None else list(shape), datatype, bytes(count * int(datatype.size)), [])
+
     def modify(self, name: str | bytes, value: object) -> None:
         """Changes the value of an attribute, and keeps its dtype and shape. An attribute that does not exist is created.
 
@@ -167,7 +186,7 @@ class Attributes(MutableMapping[str, AttributeValue]):
             self.create(name, value)
             return
         if found.shape is None:
-            raise InvalidInputError(f"attribute {name!r} has no elements: set it to replace it", *self._store.place())
+            raise EmptyAttributeError(f"attribute {name!r} has no elements: set it to replace it", *self._store.place())
         if found.datatype.class_name == "reference":
             values = self._store.heap()
             stored = dtype_encoding.stored(value, found.datatype, values)

@@ -12,6 +12,7 @@ from ..backends.backend import Notes, TaskOptions
 from ..base.errors import InvalidTypeError, UnsupportedError
 from ..base.type_aliases import CreateOptions, DtypeLike, MaxShapeLike, Name, ShapeLike, StorageOptions
 from ..values import dtype_encoding, empty, times
+from ..values.described import DescribedType
 from . import definition, stored_references
 from .dataset import Dataset
 from .datatype import Datatype
@@ -183,7 +184,8 @@ class Creation(Node):
             >>> layout[0] = hs.VirtualSource("a.h5", "x", (100,))
             >>> f.create_virtual_dataset("all", layout)
         """
-        datatype, path = dtype_encoding.of_dtype(layout.dtype), self._below(name)
+        datatype = layout.dtype.datatype if isinstance(layout.dtype, DescribedType) else dtype_encoding.of_dtype(layout.dtype)
+        path = self._below(name)
         here = os.path.abspath(self._changes.path)
         sources = [("." if os.path.abspath(file) == here else file, source, part, place) for file, source, part, place in layout.sources]
         fill = dtype_encoding.fill_of(fillvalue, datatype)

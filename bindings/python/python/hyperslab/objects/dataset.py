@@ -284,7 +284,7 @@ class Dataset(DatasetReductions, DatasetChanges):
 
     def _check_text(self) -> None:
         if self._about["datatype"].class_name not in ("string", "variable string"):
-            raise TypeError(f"{self.path} holds {dtypes.describe(self._about['datatype'])}, not strings")
+            raise TypeError(f"{self.path} holds {dtypes.describe(self._about['datatype'])}, which is not an HDF5 string datatype")
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.
@@ -485,8 +485,7 @@ class Dataset(DatasetReductions, DatasetChanges):
         out[... if dest_sel is None else dest_sel] = value_conversion.converted(values, out.dtype) if numbers else values
 
     def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        if copy is False:
-            raise ValueError("values are read from a file, which is a copy")
+        value_views.check_copy(copy)
         values = self[...]
         if isinstance(values, Empty):
             raise InvalidTypeError(f"{self.path} has no elements, so it is not an array")

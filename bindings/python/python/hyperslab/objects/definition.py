@@ -30,6 +30,8 @@ _UNSUPPORTED = {
 
 def checked(options: dict[str, object]) -> dict[str, object]:
     """The options that remain after options of h5py that change nothing were dropped and unsupported ones refused."""
+    if options.get("track_times") not in (None, True, False):
+        raise InvalidTypeError(f"track_times={options['track_times']!r}: give True or False")
     for option in options.keys() & _UNSUPPORTED.keys():
         if options.pop(option) not in (None, False):
             raise UnsupportedError(f"create_dataset with {option}: {_UNSUPPORTED[option]}")
@@ -77,7 +79,7 @@ def stated(shape: ShapeLike | None, dtype: Any, data: Any) -> Stated:
         extent = tuple(dtype_encoding.extents("shape", shape))
         if found is not None and found != extent:
             if math.prod(extent) != math.prod(found):
-                raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+                raise InvalidInputError(f"Shape tuple is incompatible with data: data of shape {found} for a dataset of shape {extent}")
             data = np.reshape(np.asarray(data, dtype=object) if kind else data, extent + tuple(np.shape(data)[len(found) :]))
     elif found is not None:
         extent = found
@@ -97,7 +99,7 @@ def _described(shape: ShapeLike | None, dtype: DescribedType, data: Any) -> Stat
     extent = found if shape is None else tuple(dtype_encoding.extents("shape", shape))
     if found not in (None, extent):
         if math.prod(found or ()) != math.prod(extent or ()):
-            raise InvalidInputError(f"data of shape {found} for a dataset of shape {extent}")
+            raise InvalidInputError(f"Shape tuple is incompatible with data: data of shape {found} for a dataset of shape {extent}")
         data = np.reshape(np.asarray(data), (extent or ()) + tuple(np.shape(data)[len(found or ()) :]))
     return Stated(extent, datatype, data, None)
 
@@ -137,8 +139,10 @@ def _check_chunks(shape: tuple[int, ...] | None, largest: list[int | None] | Non
     """Chunks that h5py refuses, too."""
     if chunks is False and largest is not None and largest != list(shape or ()):
         raise InvalidInputError("chunks=False: a dataset that can grow has chunks")
+    if shape is None and (chunks not in (None, False) or largest is not None):
+        raise InvalidTypeError("Empty datasets have no chunks and no maximum shape")
     if chosen and not shape:
-        raise InvalidTypeError("a scalar or empty dataset has no chunks")
+        raise InvalidTypeError("a scalar dataset has no chunks")
 
 
 def fill(stated: Stated, fillvalue: object, heap: list[bytes] | None = None) -> tuple[Elements, tuple[bytes, list[bytes]] | None]:
@@ -189,6 +193,8 @@ def native(stated: Stated, storage: Storage, fill: tuple[bytes, list[bytes]] | N
         fill_time: When programs that change the file later write the fill value.
     """
     extent = None if stated.shape is None else list(stated.shape)
+    if not isinstance(fill_time, (str, type(None))):
+        raise InvalidInputError(f"fill_time={fill_time!r}: give 'ifset', 'alloc' or 'never'")
     return _native.DatasetDefinition(
         stated.datatype,
         extent,

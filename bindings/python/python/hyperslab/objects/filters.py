@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,19 +37,60 @@ _INSTEAD = "is read, but not written: give zstd, lz4 or bitshuffle"
 _BITSHUFFLE_CODES = {0: "none", 2: "lz4", 3: "zstd"}
 
 
+class UnknownFilterError(UnsupportedError, ValueError):
+    """A filter that is not written, which h5py reports as a `ValueError`."""
+
+    __str__ = UnsupportedError.__str__
+
+
 def _of_number(number: int, options: Any) -> tuple[str, Any]:
     """Name and level of a filter given by its number, as in `**hdf5plugin.Zstd(clevel=3)`."""
     numbers = ", ".join(f"{n} ({name})" for n, name in _NUMBERS.items())
     if number in _READ_ONLY:
         raise UnsupportedError(f"{_READ_ONLY[number]} (filter {number}) is read, but not written: give {numbers}")
+    if number < 0:
+        raise InvalidInputError(f"Invalid filter number {number}: give a level of gzip from 0 to 9, or the number of a filter")
     if number not in _NUMBERS:
-        raise UnsupportedError(f"compression {number}: give {numbers}, or 0 to 9, a level of gzip")
+        raise UnknownFilterError(f"Unknown compression {number}: give {numbers}, or 0 to 9, a level of gzip")
     name = _NUMBERS[number]
     given = tuple(options) if isinstance(options, (tuple, list)) else () if options is None else (options,)
     if name == "bitshuffle":
         code = given[1] if len(given) > 1 else 2
         return name, _BITSHUFFLE_CODES.get(code, code)
     return name, given[0] if given and name != "lzf" else None
+
+
+def options_of(filters: Sequence[tuple[int, int, Sequence[int], bytes]]) -> dict[str, Any]:
+    """The options of `create_dataset` that ask for filters of HDF5's property lists: number, flags, parameters and name of each.
+
+    Raises:
+        UnsupportedError: They ask for another order, or for two compressions.
+    """
+    options: dict[str, Any] = {}
+    for number, _, values, _ in filters:
+        if number == 2:
+            options["shuffle"] = True
+        elif number == 3:
+            options["fletcher32"] = True
+        elif number == 6:
+            options["scaleoffset"] = values[1] if len(values) > 1 else True
+        elif "compression" in options:
+            raise UnsupportedError(f"filters {options['compression']} and {number} of one dataset: give one compression")
+        else:
+            names = {known: name for name, (known, _, _) in _COMPRESSIONS.items()}
+            options["compression"] = names.get(number, number)
+            if number == 4:
+                options["compression_opts"] = ("nn" if values[0] & _SZIP["nn"] else "ec", values[1])
+            elif number == 32008:
+                options.update(compression=number, compression_opts=tuple(values))
+            elif values and number != 32000:
+                options["compression_opts"] = values[0]
+    return options
+
+
+def encoded_numbers() -> set[int]:
+    """The registered numbers of the filters that can be written."""
+    return {2, 3, 6} | {number for number, _, _ in _COMPRESSIONS.values()}
 
 
 def filters_of(
@@ -81,6 +122,10 @@ def filters_of(
         elif number == 5:
             if level is not None:
                 raise InvalidInputError(f"compression_opts={level!r}: nbit takes none, the bits are those of the datatype (`hs.integer_dtype`)")
+            parameters = []
+        elif number == 32000:
+            if level is not None:
+                raise InvalidInputError(f"compression_opts={level!r}: lzf takes none")
             parameters = []
         elif number in _LEVELS:
             chosen = _level(compression, _LEVELS[number] if level is None else level)

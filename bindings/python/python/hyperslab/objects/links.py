@@ -20,7 +20,12 @@ class SoftLink:
     """
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self._path = path
+
+    @property
+    def path(self) -> str:
+        """The path."""
+        return self._path
 
     def __repr__(self) -> str:
         return f"<soft link to {visible(self.path)}>"
@@ -38,12 +43,22 @@ class ExternalLink:
     """
 
     def __init__(self, file: Path, path: str) -> None:
-        self.file, self.path = os.fsdecode(file), path
+        self._filename, self._path = os.fsdecode(file), path
+
+    @property
+    def file(self) -> str:
+        """Path of the other file."""
+        return self._filename
 
     @property
     def filename(self) -> str:
         """The other file, as h5py calls it."""
-        return self.file
+        return self._filename
+
+    @property
+    def path(self) -> str:
+        """The path in it."""
+        return self._path
 
     def __repr__(self) -> str:
         return f"<external link to {visible(self.path)} in {visible(self.file)}>"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .. import _native
 from ..backends.backend import Changes
+from ..backends.continuing import completed
 from ..base.description import Description
-from ..values.references import Reference, dereferenced
+from ..values.references import MadeRegionReference, Reference, RegionReference, dereferenced
+from ..values.regions import RegionSelection
 from .dataset import Dataset
 from .node import Node
 
@@ -22,6 +25,28 @@ def native_of(node: Node) -> tuple[_native.File, int]:
         The file and the number. Of several files, it is the first one.
     """
     return node._file, node._number
+
+
+def complete(node: Node) -> None:
+    """Completes the file of an object if it is being created as h5py's files are, for what only a complete file has.
+
+    Args:
+        node: The object, which is in a file that is edited from then on.
+    """
+    completed(node._backend)
+
+
+def region_of(dataset: Node, selection: RegionSelection) -> RegionReference:
+    """A reference to elements of a dataset of a complete file.
+
+    Args:
+        dataset: The dataset.
+        selection: What is selected.
+
+    Returns:
+        The reference.
+    """
+    return MadeRegionReference(dataset._file, dataset._number, dataset.path, selection)
 
 
 def description_of(node: Node) -> Description:
@@ -87,7 +112,38 @@ def stored_chunks(dataset: Dataset) -> list[tuple[list[int], int, int, int]]:
     Raises:
         UnsupportedError: The file is being created.
     """
+    completed(dataset._backend)
     return _native.stored_chunks(dataset._backend.native, dataset._number)
+
+
+def stored_range(dataset: Dataset, offset: int, length: int) -> bytes:
+    """Bytes of the file of a dataset, for the room of h5py's functions.
+
+    Args:
+        dataset: The dataset.
+        offset: Where they begin.
+        length: Their number.
+
+    Returns:
+        The bytes.
+    """
+    return _native.stored_range(dataset._backend.native, offset, length)
+
+
+def write_stored_chunk(dataset: Dataset, start: Sequence[int], data: bytes, skipped: int) -> None:
+    """Writes a chunk whose bytes are as the filters would make them, for the room of h5py's functions.
+
+    Args:
+        dataset: A dataset of a complete file.
+        start: The first element of the chunk.
+        data: The bytes.
+        skipped: Filters that they have not gone through, as bits.
+
+    Raises:
+        InvalidInputError: No chunk begins there.
+    """
+    number = dataset._own_number()
+    dataset._changes.make(lambda editor: editor.write_chunk(number, list(start), data, skipped))
 
 
 def reader_of(dataset: Dataset) -> _native.DatasetReader | None:

@@ -9,9 +9,9 @@ from .. import _native
 from ..backends.backend import Backend, Changes, State
 from ..backends.reading import Reading
 from ..base.description import Description
-from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
+from ..base.errors import InvalidInputError, InvalidTypeError, ObjectNotFoundError, UnsupportedError
 from ..base.extras import late
-from ..base.visible import visible
+from ..base.visible import ADDRESS, visible
 from ..values.new_references import AnyReference, NewReference
 from ..values.references import Reference, dereferenced, file_of, in_file
 from . import html, tree
@@ -129,7 +129,7 @@ class Node:
         return isinstance(other, Node) and self._number == other._number and self._backend == other._backend
 
     def __hash__(self) -> int:
-        return hash((self._backend, self._number))
+        return hash(self._backend.key(self._number))
 
     def __bool__(self) -> bool:
         """Whether its file is open, as in h5py."""
@@ -149,7 +149,7 @@ class Node:
 
     def _current(self, value: Value) -> Value | Reference:
         """A reference of this file as the file is now; other values as they are."""
-        if self._backend.is_fixed or not isinstance(value, Reference) or file_of(value).path != self._backend.path:
+        if self._backend.is_fixed or not isinstance(value, Reference) or not value or file_of(value).path != self._backend.path:
             return value
         return in_file(value, self._file)
 
@@ -159,6 +159,8 @@ class Node:
             found = dereferenced(self._current(reference))
             if found is None:
                 raise InvalidInputError("this reference points at nothing")
+            if ADDRESS in found.path and self._backend.was_removed(found.object):
+                raise ObjectNotFoundError("this reference points at an object that was removed", self._backend.path)
             found.file.check(found.object)
             return self._object(found.file, found.object, found.path)
 

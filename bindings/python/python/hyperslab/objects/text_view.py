@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Key
-from .value_views import Viewed
+from .value_views import Viewed, check_copy
 
 
 class TextView:
@@ -51,4 +51,5 @@ class TextView:
         return len(self._dataset)
 
     def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        check_copy(copy)
         return np.asarray(self[...], dtype=dtype)

@@ -47,6 +47,19 @@ class Viewed(Protocol):
     def __getitem__(self, key: Key) -> Elements: ...
 
 
+def check_copy(copy: bool | None) -> None:
+    """Checks numpy's argument `copy` of what is read.
+
+    Args:
+        copy: Whether the array may be a copy.
+
+    Raises:
+        ValueError: It may not.
+    """
+    if copy is False:
+        raise ValueError("values are read from a file: memory allocation cannot be avoided")
+
+
 class View(abc.ABC):
     """What views of a dataset have in common."""
 
@@ -78,8 +91,7 @@ class View(abc.ABC):
         """The values of a selection."""
 
     def __array__(self, dtype: DtypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        if copy is False:
-            raise ValueError("values are read from a file, which is a copy")
+        check_copy(copy)
         return np.asarray(self[()], dtype=dtype or self.dtype)
 
 

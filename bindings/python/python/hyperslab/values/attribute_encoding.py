@@ -7,12 +7,13 @@ import numpy as np
 from .. import _native
 from ..base.errors import UnsupportedError
 from ..base.type_aliases import DtypeLike, Values
-from . import dtype_encoding, empty, new_references
+from . import dtype_encoding, empty, new_references, tagged_dtypes
+from .described import DescribedType
 from .empty import Empty
 
 
 def encoded(
-    name: str, value: Values, dtype: DtypeLike | None = None, heap: list[bytes] | None = None
+    name: str, value: Values, dtype: DtypeLike | DescribedType | None = None, heap: list[bytes] | None = None
 ) -> tuple[list[int] | None, _native.Datatype, bytes, list[bytes]]:
     """Shape, datatype and stored bytes of an attribute's value, and its values of variable length.
 
@@ -30,18 +31,20 @@ def encoded(
     """
     value = empty.as_ours(value)
     if isinstance(value, Empty):
-        return None, dtype_encoding.of_dtype(dtype or value.dtype), b"", []
+        return None, dtype.datatype if isinstance(dtype, DescribedType) else dtype_encoding.of_dtype(dtype or value.dtype), b"", []
     heap = [] if heap is None else heap
-    kind = new_references.kind_of(value, dtype)
+    described = dtype.datatype if isinstance(dtype, DescribedType) else None
+    plain = tagged_dtypes.of_datatype(dtype.datatype) if isinstance(dtype, DescribedType) else dtype
+    kind = new_references.kind_of(value, plain)
     if value is None or isinstance(value, (dict, set)):
         hint = "give hyperslab.Empty(dtype) for a value without elements" if value is None else "give its items one by one"
         raise UnsupportedError(f"attribute '{name}': HDF5 cannot store a {type(value).__name__}; {hint}")
-    given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, dtype)
+    given = value if kind or isinstance(value, (str, bytes)) else dtype_encoding.as_array(value, plain)
     given_dtype = getattr(given, "dtype", np.dtype("u1"))
     if given_dtype.kind in "mM":
         raise UnsupportedError(f"attribute '{name}': times of numpy ({given_dtype}); give text (`np.datetime_as_string`) or counts (`astype('i8')`)")
-    datatype = new_references.datatype_of(kind) if kind else dtype_encoding.of_values(dtype, given)
-    if isinstance(value, bytes) and dtype is None:
+    datatype = described or (new_references.datatype_of(kind) if kind else dtype_encoding.of_values(plain, given))
+    if isinstance(value, bytes) and plain is None:
         given, datatype = dtype_encoding.of_bytes(value)
     data = dtype_encoding.stored(given, datatype, heap)
     found = data.shape if kind else dtype_encoding.shape_of(given, datatype)

@@ -8,7 +8,9 @@ from typing import Any, SupportsInt, overload
 
 import numpy as np
 
+from .. import dtypes
 from .._native import Datatype
+from ..base import nonstandard_numbers
 from ..base.errors import InvalidInputError, UnsupportedError
 from ..base.type_aliases import AnyArray, AnyDtype, DtypeLike, Values
 from . import compounds, narrow_integers, new_references
@@ -34,6 +36,8 @@ def of_dtype(dtype: DtypeLike, values: Values = None) -> Datatype:
         return _text(dtype is str)
     dtype = np.dtype(dtype)
     metadata = dict(dtype.metadata or {})
+    if metadata.get("h5py_opaque"):
+        return Datatype.opaque(dtype.itemsize, f"NUMPY:{np.dtype(dtype.str).str}")
     if "enum" in metadata:
         base = of_dtype(np.dtype(dtype.str))
         return Datatype.enum(base, [(str(k), int(v)) for k, v in metadata["enum"].items()])
@@ -57,6 +61,9 @@ def of_dtype(dtype: DtypeLike, values: Values = None) -> Datatype:
     if kind == "c" and size in (8, 16):
         part = Datatype.float(size // 2, order=_order(dtype))
         return Datatype.compound(size, [("r", 0, part), ("i", size // 2, part)])
+    extended = nonstandard_numbers.extended() if kind in "fc" else None
+    if extended is not None and size in (extended.size, 2 * extended.size):
+        return extended if kind == "f" else Datatype.compound(size, [("r", 0, extended), ("i", size // 2, extended)])
     if kind == "S":
         return Datatype.string(max(size, 1), padding=metadata.get("padding", "null_padded"), utf8=metadata.get("h5py_encoding") == "utf-8")
     if kind == "U":
@@ -136,7 +143,7 @@ def _is_without_dtype(datatype: Datatype) -> bool:
 
 def has_fields(datatype: Datatype) -> bool:
     """Whether elements are compounds that numpy has as structures; complex numbers are not."""
-    return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None
+    return datatype.class_name == "compound" and numpy_dtype(datatype).names is not None and dtypes.extended_dtype(datatype) is None
 
 
 def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
@@ -150,6 +157,9 @@ def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
     target = numpy_dtype(datatype)
     if datatype.class_name == "array":
         return stored(values, datatype.base, heap)
+    extended = dtypes.extended_dtype(datatype)
+    if extended is not None:
+        return nonstandard_numbers.extended_bytes(np.asarray(values), extended)
     if has_fields(datatype):
         return _all_fields(values, datatype, heap)
     if datatype.class_name == "opaque":
@@ -162,6 +172,9 @@ def stored(values: Values, datatype: Datatype, heap: list[bytes]) -> AnyArray:
         raise UnsupportedError(f"writing {number.class_name}s of {number.size} bytes with a layout of their own: write them to a dataset of 'f4', 'f8' or 'i8'")
     if not datatype.uses_heap:
         given = exact_numbers(values, target)
+        if given.dtype.kind == "O" and target.kind == "S" and all(isinstance(value, (str, bytes)) for value in given.reshape(-1)):
+            text = [value.encode("utf-8" if datatype.utf8 else "ascii") if isinstance(value, str) else value for value in given.reshape(-1)]
+            given = np.array(text, "S").reshape(given.shape)
         if given.dtype.kind == "U" and target.kind == "S":
             given = np.char.encode(given, "utf-8" if datatype.utf8 else "ascii")
         is_wider = target.kind == "S" and given.dtype.kind == "S" and given.dtype.itemsize > target.itemsize

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import _native
-from ..base.errors import InvalidInputError, UnsupportedError
+from ..base.errors import InvalidTypeError, UnsupportedError
 from ..base.type_aliases import AnyArray, DtypeLike, Key, Values
 from ..base.visible import visible
 from . import indexing_keys
@@ -204,7 +204,8 @@ def elements_of(values: Values, datatype: _native.Datatype, heap: list[bytes]) -
             raise _mixed()
         if datatype.reference_kind not in ("standard", value.kind):
             what = {"object": "an object", "region": "a region", "attribute": "an attribute"}[value.kind]
-            raise InvalidInputError(f"a reference to {what} among references to {'regions' if datatype.reference_kind == 'region' else 'objects'}")
+            others = "regions" if datatype.reference_kind == "region" else "objects"
+            raise InvalidTypeError(f"a reference to {what} among references to {others} cannot be converted")
         if isinstance(heap, ExistingObjects):
             heap.append(heap.reference(value))
         elif isinstance(value, NewReference):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..base.errors import InvalidInputError, NotFoundError
 from ..base.type_aliases import AnyArray, AnyDtype, Elements
 from ..base.visible import visible
 from . import new_references
+from .empty import Empty
 from .regions import RegionSelection
 
 #: A selection as the core has it, or as it was made here.
@@ -21,11 +22,12 @@ AnyRegionSelection = _native.RegionSelection | RegionSelection
 class Reference(new_references.AnyReference):
     """Points at an object: `file[reference]` is that object. A null reference is false."""
 
-    def __init__(self, file: _native.File, kind: str, raw: bytes, null: bool) -> None:
-        self._file, self._kind, self._raw, self._null = file, kind, raw, null
+    def __init__(self, file: _native.File | None = None, kind: str = "object", raw: bytes = b"", null: bool = True) -> None:
+        self._file: Any = file
+        self._kind, self._raw, self._null = kind, raw, null
 
     def _found(self) -> Dereferenced | None:
-        return self._file.dereference(self._kind, self._raw)
+        return None if self._file is None else self._file.dereference(self._kind, self._raw)
 
     def __bool__(self) -> bool:
         return not self._null
@@ -64,7 +66,8 @@ class Reference(new_references.AnyReference):
 
 def file_of(reference: Reference) -> _native.File:
     """The file that a reference was read from, which is not always the one that it leads to."""
-    return reference._file
+    file: _native.File = reference._file
+    return file
 
 
 def in_file(reference: Reference, file: _native.File) -> Reference:
@@ -188,13 +191,14 @@ def selected_shape(dataset: _Dataset, selection: AnyRegionSelection) -> tuple[in
     return {"none": (0,), "all": tuple(dataset.shape), "points": (len(parts[0]) if parts else 0,)}[kind]
 
 
-def elements(dataset: _Dataset, selection: AnyRegionSelection) -> AnyArray:
+def elements(dataset: _Dataset, selection: AnyRegionSelection) -> Elements:
     """The selected elements of a dataset: with their shape if they form a grid, else in one dimension."""
     kind, parts = selection.kind, selection.parts
     if kind in ("hyperslab", "points", "blocks"):
         _check_extent(dataset, kind, parts)
     if kind == "none":
-        return np.empty(0, dataset.dtype)
+        # A scalar has no array without elements.
+        return np.empty(0, dataset.dtype) if dataset.shape else Empty(dataset.dtype)
     if kind == "all":
         return np.asarray(dataset[...])
     if kind == "hyperslab":

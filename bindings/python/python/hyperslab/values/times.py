@@ -20,7 +20,7 @@ def stored_dtype(dtype: DtypeLike | None) -> AnyDtype | None:
     if dtype is None or (isinstance(dtype, type) and not issubclass(dtype, np.generic)):
         return None
     given: AnyDtype = np.dtype(dtype)
-    if given.kind not in "mM":
+    if given.kind not in "mM" or dict(given.metadata or {}).get("h5py_opaque"):
         return None
     unit, step = np.datetime_data(given)
     if step != 1 or unit not in {**dates.OF_NUMPY, **(_AS_OTHERS if given.kind == "M" else {"W": "D"})}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import _native
@@ -30,7 +30,7 @@ def begin(
     userblock: bytes | None = None,
     storage_options: Mapping[str, object] | None = None,
     newest: str | None = None,
-    kind: type[Creating] = Creating,
+    kind: Callable[[_native.Writer, str, bool, int], Creating] = Creating,
 ) -> Creating:
     """Begins a file.
 
@@ -42,7 +42,7 @@ def begin(
         page_bytes: Bytes of a page of a file of pages.
         userblock: What the user block begins with.
         newest: The newest version of HDF5 whose structures it may have.
-        kind: The class of the backend.
+        kind: Makes the backend: its class.
 
     Raises:
         MissingFileError: There is no such folder.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, Any
 
+from .. import _native
 from ..backends.editing import Editing
 from ..base.arguments import check_mode
 from ..base.errors import ConflictError, InvalidInputError, UnsupportedError
@@ -23,12 +24,13 @@ _FIRST_PAUSE = 0.002
 _LONGEST_PAUSE = 0.05
 
 
-def editing_of(path: Path | IO[bytes], options: Mapping[str, Any]) -> Editing:
+def editing_of(path: Path | IO[bytes], options: Mapping[str, Any], kind: Callable[[str, _native.Session], Editing] = Editing) -> Editing:
     """Opens an existing file for changes, with the options of `hyperslab.open`.
 
     Args:
         path: The path.
         options: Options that were given.
+        kind: Makes the backend: its class.
 
     Raises:
         MissingFileError: There is no such file.
@@ -61,7 +63,7 @@ def editing_of(path: Path | IO[bytes], options: Mapping[str, Any]) -> Editing:
     deadline, pause = time.monotonic() + (timeout or 0), _FIRST_PAUSE
     while True:
         try:
-            return Editing(name, opener)
+            return kind(name, opener)
         except ConflictError:
             left = deadline - time.monotonic()
             if left <= 0:

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from ...base.errors import InvalidInputError
+from ...objects import datatype
 from ...objects.attributes import Attributes, attribute_name
 from ...objects.node import Node
 from ...objects.node_attributes import NodeAttributes
+from ...values.described import DescribedType
 from .. import h5a
 from .._objects import ObjectID
 from ..h5t import TypeID
 from ..names import shown
+from ..new_values import objects_of_bytes
 from .mapping_views import ItemsViewHDF5, KeysViewHDF5, ValuesViewHDF5
 
 
@@ -35,6 +41,18 @@ class AttributeManager(Attributes):
 
     def __reversed__(self) -> Iterator[Any]:
         return map(shown, reversed(self._names))
+
+    def create(self, name: str | bytes, data: Any, shape: Any = None, dtype: Any = None) -> None:
+        """Sets an attribute, or replaces it."""
+        if isinstance(data, bytes) and not isinstance(data, np.bytes_) and dtype is None and b"\0" in data:
+            raise InvalidInputError(f"attribute {name!r}: text with a NUL, where HDF5 would end it; give numpy.bytes_ or numpy.void")
+        if dtype is None:
+            data = objects_of_bytes(data)
+        if isinstance(dtype, TypeID):
+            dtype = DescribedType(dtype.described)
+        elif isinstance(dtype, datatype.Datatype):
+            dtype = DescribedType(dtype.datatype)
+        super().create(name, data, shape, dtype)
 
     def keys(self) -> KeysViewHDF5:
         """The names."""

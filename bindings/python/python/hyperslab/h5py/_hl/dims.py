@@ -9,6 +9,10 @@ from .. import h5d, h5ds
 from .base import HLObject
 
 
+class MissingScaleError(RuntimeError, IndexError):
+    """A dimension has no scale of this number, which h5py reports as a `RuntimeError`."""
+
+
 class DimensionProxy:
     """A dimension of a dataset: its label and its scales."""
 
@@ -41,7 +45,10 @@ class DimensionProxy:
 
     def __getitem__(self, item: int | str) -> Dataset:
         if isinstance(item, int):
-            return self._scales()[item]
+            scales = self._scales()
+            if not -len(scales) <= item < len(scales):
+                raise MissingScaleError(f"scale {item} of a dimension with {len(scales)}")
+            return scales[item]
         for name, scale in self.items():
             if name == item:
                 return scale

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from .. import h5z
 from .._missing import missing_from
 
 decode = ("gzip", "shuffle", "fletcher32", "lzf", "szip", "scaleoffset")
-#: Names of the filters that can be written: none.
-encode: tuple[str, ...] = ()
+#: Names of the filters that can be written.
+encode = decode
 DEFAULT_GZIP, DEFAULT_SZIP = 4, ("nn", 8)
 
 
@@ -36,6 +37,19 @@ class FilterRefBase(Mapping[str, object]):
 
     def __hash__(self) -> int:
         return hash((self.filter_id, self.filter_options))
+
+
+class Gzip(FilterRefBase):
+    """gzip, as an argument of `create_dataset`.
+
+    Args:
+        level: How much time is spent, from 0 to 9.
+    """
+
+    filter_id = h5z.FILTER_DEFLATE
+
+    def __init__(self, level: int = DEFAULT_GZIP) -> None:
+        self.filter_options = (level,)
 
 
 __getattr__ = missing_from("h5py.filters")
