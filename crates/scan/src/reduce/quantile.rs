@@ -265,10 +265,10 @@ mod tests {
                 let (mut digits, mut more) = (Digits::new(shared.clone(), groups), Digits::new(shared, groups));
                 let (first, second) = values.split_at(values.len() / 2);
                 let (of_first, of_second) = of_groups.split_at(first.len());
-                digits.add(first, None, At::Each(0, of_first)).unwrap();
-                more.add(second, None, At::Each(0, of_second)).unwrap();
+                prop_assert!(digits.add(first, None, At::Each(0, of_first)).is_ok());
+                prop_assert!(more.add(second, None, At::Each(0, of_second)).is_ok());
                 digits.merge(&more);
-                search.advance(&digits).unwrap();
+                prop_assert!(search.advance(&digits).is_ok());
             }
             for group in 0..groups {
                 let own: Vec<f32> = values.iter().enumerate().filter(|(place, _)| place % groups == group).map(|(_, value)| *value).collect();

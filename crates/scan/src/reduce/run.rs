@@ -196,6 +196,14 @@ fn shared_out(windows: &[(usize, Rows)], tasks: usize) -> Vec<&[(usize, Rows)]> 
     shares
 }
 
+/// What is read of a window.
+struct Values {
+    /// `None` if the segment's own predicate keeps no row: if an index says so, nothing is read.
+    columns: Option<Vec<Column>>,
+    /// 1 for each row that the predicate keeps; `None` if there is no predicate.
+    passed: Option<Vec<u8>>,
+}
+
 /// What the windows of one segment have in common.
 struct WindowReduction<'a> {
     part: &'a SegmentScan,
@@ -208,26 +216,24 @@ struct WindowReduction<'a> {
 }
 
 impl WindowReduction<'_> {
-    /// The columns of a window, and 1 for each row that the segment's own predicate keeps. There are no columns if it
-    /// keeps none: if an index says so, nothing is read.
-    fn read(&self, window: &Window<'_>, rows: Rows, cancellation: &Cancellation) -> Result<(Option<Vec<Column>>, Option<Vec<u8>>)> {
+    fn read(&self, window: &Window<'_>, rows: Rows, cancellation: &Cancellation) -> Result<Values> {
         let columns = |values: Vec<ArrayRef>| values.into_iter().map(Column::new).collect::<Result<Vec<_>>>();
         let Some((predicate, needed)) = &self.part.residual else {
-            return Ok((Some(columns(window.columns(self.columns)?)?), None));
+            return Ok(Values { columns: Some(columns(window.columns(self.columns)?)?), passed: None });
         };
         if self.part.is_pruned(rows)? {
-            return Ok((None, Some(vec![0; window.count])));
+            return Ok(Values { columns: None, passed: Some(vec![0; window.count]) });
         }
         let tested = window.batch_of(needed)?;
         let passed: Vec<u8> = predicate.evaluate_cancellable(&tested, cancellation)?.values().iter().map(u8::from).collect();
         if !passed.contains(&1) {
-            return Ok((None, Some(passed)));
+            return Ok(Values { columns: None, passed: Some(passed) });
         }
         let others: Vec<String> = self.columns.iter().filter(|name| !needed.contains(name)).cloned().collect();
         let mut read = window.columns(&others)?.into_iter();
         let in_order = self.columns.iter().map(|name| tested.column_by_name(name).cloned().or_else(|| read.next()));
         let in_order = in_order.collect::<Option<Vec<_>>>().ok_or_else(|| Error::internal("a column of a reduction was not read"))?;
-        Ok((Some(columns(in_order)?), Some(passed)))
+        Ok(Values { columns: Some(columns(in_order)?), passed: Some(passed) })
     }
 
     fn shared_run(&self, window: &Selection) -> Arc<Run> {
@@ -263,7 +269,7 @@ impl Partial {
 
     fn add_window(&mut self, of: &WindowReduction<'_>, rows: Rows, cancellation: &Cancellation) -> Result<()> {
         let window = Window::new(of.part, rows, cancellation)?;
-        let (columns, passed) = of.read(&window, rows, cancellation)?;
+        let Values { columns, passed } = of.read(&window, rows, cancellation)?;
         let run = match self.last_run.take().filter(|run| run.is_of(of, &window.selection)) {
             Some(run) => run,
             None => of.shared_run(&window.selection),
