@@ -99,6 +99,7 @@ __all__ = [
     "stat",
     "storage_layout",
     "stored_chunks",
+    "stored_range",
     "to_container",
     "unregister_filter",
     "vacuum",

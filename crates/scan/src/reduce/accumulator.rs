@@ -8,49 +8,7 @@ use super::elements::{Kind, Numbers, beyond};
 use super::fold::{AddEach, FindEnds, Number, Squares, SumUp, WidenEach};
 use super::quantile::{Digits, Search};
 use super::request::Measure;
-use super::spans::Groups;
-
-/// The groups of the elements of a block.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum At<'a> {
-    /// All in one.
-    One(usize),
-    /// Each in the next one.
-    Following(usize),
-    /// Each in any, relative to the first number.
-    Each(usize, &'a [u32]),
-}
-
-impl<'a> At<'a> {
-    /// The groups of a part of a span, of a run whose groups begin at `offset`.
-    pub fn of(groups: &'a Groups, offset: usize, from: usize, count: usize) -> Result<Self> {
-        Ok(match groups {
-            Groups::One(group) => Self::One(offset + group),
-            Groups::Following(group) => Self::Following(offset + group + from),
-            Groups::Each(groups) => Self::Each(offset, groups.get(from..from + count).ok_or_else(beyond)?),
-        })
-    }
-
-    /// Counts the elements whose mask is 0.
-    pub fn count_zeros(self, mask: &[u8], counts: &mut [u64]) -> Result<()> {
-        match self {
-            Self::One(group) => {
-                let kept: u64 = mask.chunks(128).map(|part| u64::from(part.iter().sum::<u8>())).sum();
-                *counts.get_mut(group).ok_or_else(beyond)? += mask.len() as u64 - kept;
-            }
-            Self::Following(group) => {
-                let counts = counts.get_mut(group..group + mask.len()).ok_or_else(beyond)?;
-                counts.iter_mut().zip(mask).for_each(|(count, kept)| *count += u64::from(1 - kept));
-            }
-            Self::Each(offset, groups) => {
-                for (group, _) in groups.iter().zip(mask).filter(|(_, kept)| **kept == 0) {
-                    *counts.get_mut(offset + *group as usize).ok_or_else(beyond)? += 1;
-                }
-            }
-        }
-        Ok(())
-    }
-}
+use super::spans::{At, is_kept};
 
 /// Masks of a block: 1 where a statement holds; `None` if it holds for every element.
 #[derive(Debug, Clone, Copy)]
@@ -300,8 +258,4 @@ impl<T: Number> Groupwise<T> {
             mine.merge(other);
         }
     }
-}
-
-pub(super) fn is_kept(mask: Option<&[u8]>, place: usize) -> bool {
-    mask.is_none_or(|mask| mask.get(place) == Some(&1))
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
 
-use super::accumulator::{At, is_kept};
 use super::elements::beyond;
 use super::fold::Number;
 use super::request::Quantile;
+use super::spans::{At, is_kept};
 
 /// Bits of a key that a pass tells apart: with few groups, counts of long digits stay in the processor's caches.
 const DIGIT: u32 = 11;

@@ -11,14 +11,14 @@ use hyperslab_array::{Axis, Cancellation, Error, Result, Selection};
 use hyperslab_reader::Session;
 use rayon::prelude::*;
 
-use super::accumulator::{Accumulator, At, Masks};
+use super::accumulator::{Accumulator, Masks};
 use super::elements::{AlongRun, Block, Column, Kind, beyond, both};
 use super::expression::Expression;
 use super::fold::BLOCK;
 use super::groups::GroupLayout;
 use super::quantile::{self, Search};
 use super::request::{Measure, Reduction, SegmentClasses};
-use super::spans::{Groups, Span, spans};
+use super::spans::{At, Groups, Span, spans};
 use crate::access::segment_scan::SegmentScan;
 use crate::access::window_columns::Window;
 use crate::window::Rows;

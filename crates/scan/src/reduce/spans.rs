@@ -3,6 +3,10 @@
 
 use std::ops::Range;
 
+use hyperslab_array::Result;
+
+use super::elements::beyond;
+
 /// Elements of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Span {
@@ -50,6 +54,53 @@ pub(super) fn spans(groups: &[u32]) -> Vec<Span> {
 
 fn follows(pair: &[u32]) -> bool {
     matches!(pair, [one, next] if one.checked_add(1) == Some(*next))
+}
+
+/// The groups of the elements of a block.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum At<'a> {
+    /// All in one.
+    One(usize),
+    /// Each in the next one.
+    Following(usize),
+    /// Each in any, relative to the first number.
+    Each(usize, &'a [u32]),
+}
+
+impl<'a> At<'a> {
+    /// The groups of a part of a span, of a run whose groups begin at `offset`.
+    pub fn of(groups: &'a Groups, offset: usize, from: usize, count: usize) -> Result<Self> {
+        Ok(match groups {
+            Groups::One(group) => Self::One(offset + group),
+            Groups::Following(group) => Self::Following(offset + group + from),
+            Groups::Each(groups) => Self::Each(offset, groups.get(from..from + count).ok_or_else(beyond)?),
+        })
+    }
+
+    /// Counts the elements whose mask is 0.
+    pub fn count_zeros(self, mask: &[u8], counts: &mut [u64]) -> Result<()> {
+        match self {
+            Self::One(group) => {
+                let kept: u64 = mask.chunks(128).map(|part| u64::from(part.iter().sum::<u8>())).sum();
+                *counts.get_mut(group).ok_or_else(beyond)? += mask.len() as u64 - kept;
+            }
+            Self::Following(group) => {
+                let counts = counts.get_mut(group..group + mask.len()).ok_or_else(beyond)?;
+                counts.iter_mut().zip(mask).for_each(|(count, kept)| *count += u64::from(1 - kept));
+            }
+            Self::Each(offset, groups) => {
+                for (group, _) in groups.iter().zip(mask).filter(|(_, kept)| **kept == 0) {
+                    *counts.get_mut(offset + *group as usize).ok_or_else(beyond)? += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a mask keeps an element.
+pub(super) fn is_kept(mask: Option<&[u8]>, place: usize) -> bool {
+    mask.is_none_or(|mask| mask.get(place) == Some(&1))
 }
 
 #[cfg(test)]
