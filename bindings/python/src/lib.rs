@@ -97,6 +97,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(stored::is_tracked, module)?)?;
     module.add_function(wrap_pyfunction!(stored::stored_chunks, module)?)?;
     module.add_function(wrap_pyfunction!(stored::stored_range, module)?)?;
+    module.add_function(wrap_pyfunction!(stored::page_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(stored::chunk_places, module)?)?;
     module.add_function(wrap_pyfunction!(stored::value_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(model::recognize_models, module)?)?;

@@ -3,7 +3,7 @@
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 
-use hyperslab::{ChunkSource, LinkTarget, ObjectId, Selection};
+use hyperslab::{ChunkSource, FileSpace, Limits, LinkTarget, ObjectId, Selection};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -74,6 +74,16 @@ pub(crate) fn stored_chunks(py: Python<'_>, file: PyRef<'_, File>, dataset: u64)
             ChunkSource::Inline(_) | ChunkSource::Fill => None,
         });
         Ok(stored.collect())
+    })
+}
+
+/// Bytes of a page of an HDF5 file of pages; `None` for another one.
+#[pyfunction]
+pub(crate) fn page_bytes(py: Python<'_>, file: PyRef<'_, File>) -> PyResult<Option<u64>> {
+    let file = file.0.clone();
+    run(py, move || {
+        file.check_open()?;
+        Ok(FileSpace::read(file.array_file().storage().clone(), &Limits::default())?.page_bytes)
     })
 }
 

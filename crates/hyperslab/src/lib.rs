@@ -162,6 +162,7 @@ pub use hyperslab_array::{
     StringPadding, TimeEncoding, interruption, name,
 };
 pub use hyperslab_formats::filter;
+pub use hyperslab_formats::hdf5::edit::FileSpace;
 pub use hyperslab_formats::hdf5::writer::widened_datatype;
 pub use hyperslab_formats::{
     AllocationTime, Attributes, ChunkLocation, ChunkSource, CreationOrder, Dataset, Dimension, DimensionScale, ExternalFile, FillTime, FilterDescription,

@@ -36,7 +36,13 @@ class ContinuedEditing(Editing):
         self.place = place
 
     def _watched(self) -> unclosed.Watch:
-        return unclosed.finish(self, _commit, self._editor, self.place)
+        return unclosed.Pending(self)
+
+    def __del__(self) -> None:
+        # There is nothing if opening failed.
+        pending = self.__dict__.get("_unclosed")
+        if isinstance(pending, unclosed.Pending):
+            pending(self)
 
     def flush(self) -> None:
         super().flush()
@@ -47,15 +53,6 @@ class ContinuedEditing(Editing):
         super().abandon()
         if self.place is not None:
             self.place.remove()
-
-
-def _commit(editor: _native.Editor, place: Place | None) -> None:
-    """Makes the changes of a dropped file visible."""
-    editor.commit()
-    editor.close()
-    if place is not None:
-        place.store()
-        place.remove()
 
 
 class Continuing(Creating):
@@ -76,7 +73,13 @@ class Continuing(Creating):
         self._nodes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
     def _watched(self) -> unclosed.Watch:
-        return unclosed.finish(self, _finish, self.objects.writer, self._replace, self.place)
+        return unclosed.Pending(self)
+
+    def __del__(self) -> None:
+        # There is nothing if opening failed.
+        pending = self.__dict__.get("_unclosed")
+        if isinstance(pending, unclosed.Pending) and not self.closed:
+            pending(self)
 
     def hold(self, node: Holder, name: str, about: Any) -> None:
         super().hold(node, name, about)
@@ -108,14 +111,6 @@ class Continuing(Creating):
         super().abandon()
         if self.place is not None:
             self.place.remove()
-
-
-def _finish(writer: AnyWriter, replace: bool, place: Place | None) -> None:
-    """Makes a dropped file appear."""
-    writer.finish(replace)
-    if place is not None:
-        place.store()
-        place.remove()
 
 
 def _path_of(node: Holder) -> str | None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import pathlib
 import weakref
+from dataclasses import replace
 from typing import Any
 
 from ..base.errors import UnsupportedError
 from ..base.extras import late
+from ..objects.native_objects import page_bytes_of
 from ._missing import missing_from
 from .h5a import node_of
 from .h5g import GroupID
 from .h5p import CacheConfig, PropFAID, access_of
 from .names import text_of
+from .settings import Settings
 
 ACC_RDONLY, ACC_RDWR, ACC_TRUNC, ACC_EXCL, ACC_DEBUG = 0, 1, 2, 4, 8
 ACC_SWMR_WRITE, ACC_SWMR_READ = 32, 64
@@ -41,7 +44,13 @@ class FileID(GroupID):
 
     def get_access_plist(self) -> PropFAID:
         """How the file was opened."""
-        return access_of(self._node.opened_with)
+        asked: Settings = self._node.opened_with
+        if not asked.page_buffer[0]:
+            return access_of(asked)
+        # Whole pages, at least one; a file without pages has no such buffer.
+        page = page_bytes_of(self.complete())
+        found = 0 if page is None else max(asked.page_buffer[0] // page, 1) * page
+        return access_of(replace(asked, page_buffer=(found, *asked.page_buffer[1:])))
 
     def get_filesize(self) -> int:
         """Bytes of the file."""

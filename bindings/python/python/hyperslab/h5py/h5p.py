@@ -10,7 +10,7 @@ from .. import _native
 from ..base.errors import InvalidInputError, InvalidTypeError, UnsupportedError
 from ..objects.dataset import Dataset
 from ..objects.datatype import Datatype
-from ..objects.native_objects import complete, description_of, native_of
+from ..objects.native_objects import complete, description_of, native_of, page_bytes_of
 from ..objects.node import Node
 from ..objects.stored_properties import StoredProperties
 from ..values.regions import RegionSelection
@@ -166,7 +166,8 @@ class PropFCID(PropGCID):
     def get_file_space_page_size(self) -> int:
         """The bytes of a page."""
         if self._is_stored("page"):
-            raise UnsupportedError("get_file_space_page_size of a file", native_of(self._node)[0].path)
+            complete(self._node)
+            return page_bytes_of(self._node) or 4096
         return int(self._given.get("page", 4096))
 
 

@@ -496,6 +496,9 @@ def py_create(dtype: DtypeLike, logical: bool = False, aligned: bool = False) ->
     """
     if logical and _is_aligned_with_pointers(np.dtype(dtype)):
         raise InvalidTypeError(f"{dtype} is aligned for numpy's memory, and its members of variable length take other room in a file")
+    if not logical and np.dtype(dtype).kind in "iu":
+        # In memory, the values of an enumeration are integers.
+        dtype = np.dtype(dtype).str
     made = of_description(dtype_encoding.of_dtype(dtype))
     return _aligned(made, np.dtype(dtype)) if np.dtype(dtype).isalignedstruct else made
 

@@ -284,7 +284,7 @@ class Dataset(DatasetReductions, DatasetChanges):
 
     def _check_text(self) -> None:
         if self._about["datatype"].class_name not in ("string", "variable string"):
-            raise TypeError(f"{self.path} holds {dtypes.describe(self._about['datatype'])}, which is not an HDF5 string datatype")
+            raise TypeError(f"{self.path} holds {dtypes.describe(self._about['datatype'])}, not strings: it has no HDF5 string datatype")
 
     def asstr(self, encoding: str = "utf-8", errors: str = "strict") -> TextView:
         """A view of a string dataset with values of type `str`: `d.asstr()[3:5]`.

@@ -130,6 +130,18 @@ def stored_range(dataset: Dataset, offset: int, length: int) -> bytes:
     return _native.stored_range(dataset._backend.native, offset, length)
 
 
+def page_bytes_of(node: Node) -> int | None:
+    """The bytes of a page of the file of an object, for the room of h5py's functions.
+
+    Args:
+        node: An object of a complete HDF5 file.
+
+    Returns:
+        The number; `None` if it is not a file of pages.
+    """
+    return _native.page_bytes(node._backend.native)
+
+
 def write_stored_chunk(dataset: Dataset, start: Sequence[int], data: bytes, skipped: int) -> None:
     """Writes a chunk whose bytes are as the filters would make them, for the room of h5py's functions.
 

@@ -163,8 +163,9 @@ class Group(HLObject, group.Group):
         elif isinstance(dtype, Datatype) and dtype.id.owner is None:
             dtype = DescribedType(_storable(dtype.id))
         made: Any = super().create_dataset(name, shape, dtype, data, **options)
-        access.check(made)
-        made.access = access
+        if access is not None:
+            access.check(made)
+            made.access = access
         return made
 
     def require_dataset(self, name: Any, shape: Any, dtype: Any, exact: bool = False, **options: Any) -> Any:
@@ -175,8 +176,9 @@ class Group(HLObject, group.Group):
         found: Any = (
             super().require_dataset(name, shape, dtype, exact, **others) if self._backend.mode != "r" else self._required(name, shape, dtype, exact, others)
         )
-        access.check(found)
-        found.access = access
+        if access is not None:
+            access.check(found)
+            found.access = access
         return found
 
     def _required(self, name: Any, shape: Any, dtype: Any, exact: bool, options: dict[str, Any]) -> Any:
@@ -243,9 +245,11 @@ class Group(HLObject, group.Group):
 _ACCESS = ("rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "dapl")
 
 
-def _access_list(options: dict[str, Any]) -> tuple[PropDAID, dict[str, Any]]:
-    """The access list that arguments of `create_dataset` ask for, and the other arguments."""
+def _access_list(options: dict[str, Any]) -> tuple[PropDAID | None, dict[str, Any]]:
+    """The access list that arguments of `create_dataset` ask for, if they do, and the other arguments."""
     given = {name: options[name] for name in _ACCESS if options.get(name) is not None}
+    if not given:
+        return None, {name: value for name, value in options.items() if name not in _ACCESS}
     made: PropDAID = given["dapl"].copy() if "dapl" in given else PropDAID()
     cache = made.get_chunk_cache()
     made.set_chunk_cache(given.get("rdcc_nslots", cache[0]), given.get("rdcc_nbytes", cache[1]), given.get("rdcc_w0", cache[2]))
