@@ -406,3 +406,38 @@ assert hyperslab.h5py.__name__ == "hyperslab.h5py"
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "1.0\n"), done.stderr
+
+
+def test_selections_of_dataspaces_are_combined_as_by_h5py() -> None:
+    random = np.random.default_rng(7)
+
+    def chosen() -> tuple[dict[str, tuple[int, ...]], int]:
+        block = random.integers(1, 3, 2)
+        stride = block + random.integers(0, 3, 2)
+        count = random.integers(1, 4, 2)
+        start = random.integers(0, 12 - (count - 1) * stride - block + 1)
+        parts = {"start": start, "count": count, "stride": stride, "block": block}
+        return {name: tuple(int(n) for n in part) for name, part in parts.items()}, int(random.integers(1, 6))
+
+    for _ in range(200):
+        theirs, mine = h5py.h5s.create_simple((14, 15)), ours.h5s.create_simple((14, 15))
+        for place in range(int(random.integers(1, 4))):
+            region, op = chosen()
+            for space, module in ((theirs, h5py.h5s), (mine, ours.h5s)):
+                space.select_hyperslab(**region, op=op if place else module.SELECT_SET)
+        assert theirs.get_select_npoints() == mine.get_select_npoints()
+        assert theirs.get_select_type() == mine.get_select_type()
+        if mine.get_select_npoints():
+            assert theirs.get_select_bounds() == mine.get_select_bounds()
+            blocks = [{tuple(map(tuple, block)) for block in space.get_select_hyper_blocklist().tolist()} for space in (theirs, mine)]
+            assert blocks[0] == blocks[1]
+        assert theirs.select_valid() == mine.select_valid()
+
+
+@pytest.mark.parametrize("module", ["h5d", "h5f", "h5g", "h5i", "h5l", "h5o", "h5p", "h5r", "h5s", "h5t", "h5z"])
+def test_constants_are_those_of_h5py(module: str) -> None:
+    theirs, mine = getattr(h5py, module), vars(getattr(ours, module))
+    known = {name: value for name, value in vars(theirs).items() if name.isupper() and isinstance(value, int) and name in mine}
+    assert {name: mine[name] for name in known} == known and known
+    if module == "h5d":
+        assert {"COMPACT", "CONTIGUOUS", "CHUNKED", "VIRTUAL", "UNLIMITED"} <= set(mine)

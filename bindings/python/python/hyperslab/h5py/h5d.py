@@ -19,8 +19,8 @@ from ..values.empty import Empty
 from ..values.regions import RegionSelection
 from ._missing import missing_from
 from ._objects import ObjectID, group_of, member_of
-from .h5p import CHUNKED, FILL_TIMES, VIRTUAL, PropDAID, PropDCID
-from .h5s import SpaceID
+from .h5p import CHUNKED, COMPACT, CONTIGUOUS, FILL_TIMES, VIRTUAL, PropDAID, PropDCID
+from .h5s import UNLIMITED, SpaceID
 from .h5t import TypeID, of_description
 from .names import text_of
 
@@ -315,10 +315,28 @@ def open(loc: Any, name: bytes, dapl: PropDAID | None = None) -> DatasetID:
 
 
 __all__ = [
-    *("ALLOC_TIME_DEFAULT", "ALLOC_TIME_EARLY", "ALLOC_TIME_INCR", "ALLOC_TIME_LATE", "CHUNKED", "COMPACT", "CONTIGUOUS", "VIRTUAL"),
-    *("FILL_TIME_ALLOC", "FILL_TIME_IFSET", "FILL_TIME_NEVER", "FILL_VALUE_DEFAULT", "FILL_VALUE_UNDEFINED", "FILL_VALUE_USER_DEFINED"),
-    *("SPACE_STATUS_ALLOCATED", "SPACE_STATUS_NOT_ALLOCATED", "SPACE_STATUS_PART_ALLOCATED", "UNLIMITED"),
-    *("DatasetID", "StoreInfo", "create", "open"),
+    "ALLOC_TIME_DEFAULT",
+    "ALLOC_TIME_EARLY",
+    "ALLOC_TIME_INCR",
+    "ALLOC_TIME_LATE",
+    "CHUNKED",
+    "COMPACT",
+    "CONTIGUOUS",
+    "FILL_TIME_ALLOC",
+    "FILL_TIME_IFSET",
+    "FILL_TIME_NEVER",
+    "FILL_VALUE_DEFAULT",
+    "FILL_VALUE_UNDEFINED",
+    "FILL_VALUE_USER_DEFINED",
+    "SPACE_STATUS_ALLOCATED",
+    "SPACE_STATUS_NOT_ALLOCATED",
+    "SPACE_STATUS_PART_ALLOCATED",
+    "UNLIMITED",
+    "VIRTUAL",
+    "DatasetID",
+    "StoreInfo",
+    "create",
+    "open",
 ]
 
 __getattr__ = missing_from("h5py.h5d")

@@ -293,8 +293,6 @@ def _box(mask: AnyArray) -> tuple[slice, ...]:
 def _blocks_of_axes(axes: list[list[int]]) -> list[list[list[int]]]:
     """The blocks of a hyperslab, in the order of the elements."""
     start, stride, count, block = (np.array(part) for part in zip(*axes, strict=True))
-    if np.array_equal(stride, block):
-        count, block = np.ones_like(count), count * block
     firsts = start + np.array(list(np.ndindex(*count))) * stride
     return [[first.tolist(), (first + block - 1).tolist()] for first in firsts]
 
