@@ -86,6 +86,7 @@ __all__ = [
     "model_omitted",
     "model_problems",
     "model_tables",
+    "page_bytes",
     "parse_cell_methods",
     "parse_layout",
     "path_stamp",
