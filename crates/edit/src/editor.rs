@@ -97,7 +97,7 @@ impl Editor {
         self.free(freed)
     }
 
-    /// Writes the chunk that begins at an element, as the caller has encoded it. `skipped` are filters that it has not gone through, as bits.
+    /// Writes the chunk that begins at an element, as the caller has encoded it. Each bit of `skipped` is a filter that was not applied.
     ///
     /// # Errors
     /// As [`Editor::write`]; `InvalidInput` if no chunk begins there, or if a chunk without filters has another number of bytes.

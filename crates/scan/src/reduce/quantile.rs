@@ -19,7 +19,7 @@ const FEW_GROUPS: usize = 8;
 /// Groups beyond which rows are better sorted.
 const MAX_GROUPS: usize = 2048;
 
-/// Bits of a key that a pass tells apart, with so many groups.
+/// The bits of a key that one pass tells apart.
 fn digit_bits(groups: usize) -> u32 {
     if groups > FEW_GROUPS { DIGIT } else { LONG_DIGIT }
 }
@@ -41,7 +41,7 @@ pub(super) struct Search {
     quantile: Quantile,
     /// Bits of a key.
     bits: u32,
-    /// The first bits of the key sought, of which so many are known.
+    /// The first `known` bits of the key sought.
     prefixes: Vec<u64>,
     known: u32,
     /// Its rank among the keys that begin with them.
@@ -122,7 +122,7 @@ impl Search {
 }
 
 impl Quantile {
-    /// The rank of the value among so many, and the share of the next one in the quantile.
+    /// Among `count` values, the rank of the value, and the share of the next one.
     fn place(self, count: u64) -> (u64, f64) {
         let last = count.saturating_sub(1);
         if self.is_between {

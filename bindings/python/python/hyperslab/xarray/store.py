@@ -73,7 +73,7 @@ class HyperslabStore(AbstractDataStore):
         return {name: stored.variable for name, stored in variables.items()} if decoding is None else unpacked(variables, decoding)
 
     def times_to_decode(self, decoding: DecodingOptions) -> tuple[Any, frozenset[str]]:
-        """`decode_times` for xarray, and the names of variables of dates that stay numbers, of which it warns."""
+        """`decode_times` for xarray, and the names of variables whose dates stay numbers, with a warning."""
         self._stored = self._variables()
         return times_to_decode(self._stored, decoding, self._source)
 

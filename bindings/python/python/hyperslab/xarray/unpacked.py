@@ -208,7 +208,7 @@ def _unpacked(name: str, stored: Stored, wanted: DecodingOptions, attributes: di
 
 
 def _array(stored: Stored, decoding: _native.Decoding, dtype: AnyDtype, times: Times) -> UnpackedArray | None:
-    """Decoded values of this dtype, by the core, or by the core as numbers of which xarray makes times; `None` if both have others."""
+    """Values of this dtype, decoded by the core, or as numbers that xarray makes times of; `None` if neither gives this dtype."""
     is_whole, numbers = stored.variable.dtype.kind in "iu" and not decoding.is_packed, decoding.as_numbers()
     # Floats in coarser units than nanoseconds are rounded as all values of a selection need it.
     is_in_nanoseconds = getattr(times.options["decode_times"], "time_unit", "ns") == "ns"
