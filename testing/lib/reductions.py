@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pathlib
 from dataclasses import dataclass
@@ -64,6 +65,13 @@ def make_field(folder: pathlib.Path, seed: int) -> Field:
             for at, kind in enumerate(kinds):
                 _variable(f, "xy"[at], kind, names, shape, chunks, rng, specials, fill)
         files.append(str(path))
+    # Of its own: fields of a seed are the same with indexes and without.
+    choice = np.random.default_rng([seed, 1])
+    if choice.random() < 0.4:
+        level = str(choice.choice(["Z", "K", "P", "X", "B"]))
+        for path in files:
+            with contextlib.suppress(hs.UnsupportedError, hs.InvalidInputError):
+                hs.index(path, [f"/{name}" for name in "xy"[: len(kinds)]], level=level)
     constants = {"x": _constants(kinds[0]), "y": _constants(kinds[1]) if len(kinds) > 1 else []}
     constants |= {
         "lat": ["0", "-10", "35.5", "90"],
@@ -78,7 +86,7 @@ def make_field(folder: pathlib.Path, seed: int) -> Field:
 
 def _constants(kind: str) -> list[str]:
     return {"packed": ["0", "3.5", "-7.25", "100"], "wide": ["0", "4611686018427387904", "-5"]}.get(kind, ["0", "1", "-3", "20", "100"]) + (
-        ["0.5", "-2.25", "1e1"] if kind in ("float", "double") else []
+        ["0.5", "-2.25", "1e1", "12.345678", "-0.1"] if kind in ("float", "double") else []
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pathlib
+import re
 
 import duckdb
 import h5py
 import hyperslab as hs
 import netCDF4
 import numpy as np
+import pyarrow as pa
 import pytest
 from hyperslab.engines.reducing import selection
 from lib.reductions import judge, make_field, make_query
@@ -88,7 +90,7 @@ QUERIES = [
 
 
 def _alike(one: object, other: object) -> bool:
-    return one == other or (isinstance(one, float) and one == pytest.approx(other, rel=1e-9))
+    return one == other or (isinstance(one, float) and one == pytest.approx(other, rel=1e-9, nan_ok=True))
 
 
 @pytest.mark.parametrize(("query", "is_reduced"), QUERIES)
@@ -115,32 +117,64 @@ def test_as_many_groups_as_rows_are_left_to_duckdb(field: pathlib.Path, monkeypa
     assert found.explain().splitlines()[-1] == "not reduced in the array: nearly as many groups as rows"
 
 
-def test_blocks_that_an_index_rules_out_are_not_read(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "rising.h5"
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, np.ndarray]:
+    """Rising values, with NaN in two rows and an index, of which one chunk is damaged; and the values."""
+    path = tmp_path_factory.mktemp("indexed") / "rising.h5"
     values = np.arange(4_000_000, dtype="f8").reshape(4000, 1000)
-    values[3995, 3] = np.nan
+    values[2000, 7] = values[3995, 3] = np.nan
     with h5py.File(path, "w") as f:
         f.create_dataset("x", data=values, chunks=(4, 1000), compression="gzip")
-    query = "select count(*), min(x), avg(x) from x where x > 3990000"
-    kept = values[values > 3990000]
-    wanted = (kept.size + 1, kept.min())  # NaN is greater than every number in SQL
-    (before,) = hs.sql(query, path).fetchall()
+        f["row"] = np.arange(4000)
+        f["x"].dims[0].label = "row"
+        f["row"].make_scale("row")
+        f["x"].dims[0].attach_scale(f["row"])
     hs.index(path, "/x")
-    found = hs.sql(query, path)
-    (after,) = found.fetchall()
-    assert before[:2] == after[:2] == wanted and np.isnan(before[2]) and np.isnan(after[2])
-    assert "; an index rules out " in found.explain().splitlines()[-1]
-    # Windows without a row are not read: one of them is damaged.
     with h5py.File(path) as f:
         chunk = f["x"].id.get_chunk_info(50)
-    content = bytearray(path.read_bytes())
-    times = path.stat()
+    content, times = bytearray(path.read_bytes()), path.stat()
     content[chunk.byte_offset : chunk.byte_offset + chunk.size] = bytes(chunk.size)
     path.write_bytes(content)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    return path, values
+
+
+@pytest.mark.parametrize(
+    ("query", "answered"),
+    [
+        ("select min(x), max(x), count(x), count(*) from x", "all"),
+        ("select count(*) from x where x > 1000", "all"),
+        ("select count(x), count(*) from x where x between 150000 and 2500000.5 or x > 3e6", "all"),
+        ("select row // 500, max(x), min(x) from x group by 1", "some"),
+        ("select row // 500, count(*) from x where x >= 2e6 group by 1", "some"),
+        ("select avg(x) from x where x > 2000000", "some"),
+        ("select row // 500, sum(x) from x where x > 2e6 and x < 2.9e6 group by 1", "some"),
+    ],
+)
+def test_windows_that_an_index_answers_are_not_read(indexed: tuple[pathlib.Path, np.ndarray], query: str, answered: str) -> None:
+    path, values = indexed
+    found = hs.sql(query, path)
+    with duckdb.connect() as memory:
+        memory.register("x", pa.table({"row": np.repeat(np.arange(4000), 1000), "x": values.reshape(-1)}))
+        wanted = memory.sql(query).fetchall()
+    for one, other in zip(sorted(found.fetchall(), key=str), sorted(wanted, key=str), strict=True):
+        assert all(map(_alike, one, other)), (one, other)
+    told = re.search(r"; an index answers ([\d,]+) of ([\d,]+) windows$", found.explain())
+    assert told is not None
+    count, of = (int(number.replace(",", "")) for number in told.groups())
+    assert 0 < count < of if answered == "some" else 20 < count == of
+
+
+def test_a_window_that_no_index_answers_is_read(indexed: tuple[pathlib.Path, np.ndarray]) -> None:
     with pytest.raises(hs.CorruptError):
-        hs.sql("select count(*), avg(x) from x where x > 1000", path).fetchall()
-    assert hs.sql(query, path).fetchall()[0][:2] == wanted
+        hs.sql("select avg(x) from x where x > 1000", indexed[0]).fetchall()
+
+
+def test_few_rows_are_found_by_an_index(indexed: tuple[pathlib.Path, np.ndarray]) -> None:
+    found = hs.sql("select count(*), min(x) from x where x > 3990000", indexed[0])
+    kept = indexed[1][indexed[1] > 3_990_000]
+    assert found.fetchall() == [(kept.size + 2, kept.min())]  # NaN is greater than every number in SQL
+    assert found.explain().splitlines()[-1] == "not reduced in the array: an index finds few rows"
 
 
 def test_variables_of_a_grid_are_reduced_together(field: pathlib.Path) -> None:

@@ -160,15 +160,26 @@ impl Plan {
         .map(Batch)
     }
 
+    /// The number of windows of a reduction, and of those whose values are not read.
+    fn reduced_windows(&self, py: Python<'_>, reduction: &str, classes: Vec<GivenClasses>) -> PyResult<(u64, u64)> {
+        let reduction = Reduction::parse(reduction).map_err(|error| raise(py, &error))?;
+        let (plan, cancellation) = (self.0.clone(), cancellation::Cancellation::of(None));
+        let shared = cancellation.clone();
+        let classes: Vec<_> = classes.into_iter().map(segment_classes).collect();
+        wait(py, &cancellation, move || plan.reduced_windows(&reduction, &classes, &shared))
+    }
+
     /// Names of members of the groups that are not columns, each with the reason.
     fn omitted(&self) -> Vec<(String, String)> {
         self.0.omitted().iter().map(|omitted| (omitted.name.clone(), omitted.reason.clone())).collect()
     }
 
-    /// The number of blocks of the indexes that conditions ask, and of those that have no matching row.
-    fn index_blocks(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        let plan = self.0.clone();
-        parse(py, move || plan.index_blocks().map(|blocks| (blocks.all, blocks.pruned)))
+    /// Least and most number of matching rows, if indexes find them with less work than reading all.
+    fn few_rows(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
+        let (plan, cancellation) = (self.0.clone(), cancellation::Cancellation::of(None));
+        let shared = cancellation.clone();
+        let found = wait(py, &cancellation, move || plan.few_rows(&shared))?;
+        Ok(found.map(|bounds| (bounds.lower, bounds.upper)))
     }
 
     /// How the scan will run.

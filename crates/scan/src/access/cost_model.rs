@@ -26,7 +26,7 @@ impl Fraction {
 // Which rows match: scan windows, look rows up in an index, or test candidates one by one.
 
 /// Maximum fraction of a window's rows to look up in an index; above it, testing values that are read anyway is cheaper.
-pub(super) const LOOKUP_MAX_ROW_FRACTION: Fraction = Fraction::one_in(16);
+pub(crate) const LOOKUP_MAX_ROW_FRACTION: Fraction = Fraction::one_in(16);
 /// Maximum fraction of a segment's rows to read and test as single candidates; above it, reading all rows is cheaper.
 pub(super) const CANDIDATE_MAX_ROW_FRACTION: Fraction = Fraction::one_in(16);
 /// Rows that an index looks up in the time that reading and testing one candidate takes, with its values in the page cache.

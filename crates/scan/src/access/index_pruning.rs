@@ -9,7 +9,7 @@ use super::cost_model::{DENSE_ROW_FRACTION, NEIGHBOR_MAX_FRACTION, NEIGHBOR_ROWS
 use super::indexed_term::{IndexedTerm, filters, index_of, mapped_selection};
 use super::segment_scan::SegmentScan;
 use super::strategy::AccessStrategy;
-use crate::pruner::{Blocks, CountBounds, Level, Matches, MatchingValues, RowSelection};
+use crate::pruner::{CountBounds, Level, Matches, MatchingValues, RowSelection};
 use crate::table::segment::Source;
 use crate::window::{self, Rows};
 
@@ -100,16 +100,6 @@ impl SegmentScan {
             self.segment.file.session().counters().add_index_blocks(blocks.all, blocks.pruned);
         }
         Ok(())
-    }
-
-    /// The index blocks of the selected rows of all conditions, and those that are ruled out.
-    pub(crate) fn index_blocks(&self) -> Result<Blocks> {
-        let mut sum = Blocks { all: 0, pruned: 0 };
-        for term in self.indexed_predicates.iter().flat_map(|indexed| &indexed.terms) {
-            let blocks = term.blocks(&self.selection)?;
-            sum = Blocks { all: sum.all + blocks.all, pruned: sum.pruned + blocks.pruned };
-        }
-        Ok(sum)
     }
 
     /// Whether the zones of an index rule out all of `rows`, which must be a box.

@@ -21,7 +21,7 @@ pub(crate) mod dimension_ranges;
 pub(crate) mod index_lookup;
 pub(crate) mod index_pruning;
 pub(crate) mod indexed_predicate;
-mod indexed_term;
+pub(crate) mod indexed_term;
 pub(crate) mod joined_columns;
 mod patch_columns;
 pub(crate) mod patch_conditions;

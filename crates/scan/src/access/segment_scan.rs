@@ -48,6 +48,8 @@ pub(crate) struct SegmentScan {
 
 /// Bytes of a window of a reduction, if nothing is decoded.
 const REDUCED_BYTES: u64 = 512 << 10;
+/// Bytes of a window of decoded chunks, unless these are larger: indexes answer single windows.
+const DECODED_BYTES: u64 = 1 << 20;
 
 impl SegmentScan {
     pub(crate) fn new(
@@ -142,7 +144,7 @@ impl SegmentScan {
             _ => true,
         };
         if columns.iter().any(is_filtered) {
-            return self.windows_of(&columns, WINDOW_BYTES);
+            return self.windows_of(&columns, DECODED_BYTES);
         }
         let positions = vec![1; self.segment.chunk_shape.len()];
         window::windows(&self.selection, &positions, self.row_bytes(&columns), REDUCED_BYTES, REDUCED_BYTES)

@@ -18,8 +18,9 @@ use hyperslab_storage::remote_counts;
 use crate::access::box_conditions::CompositeFiles;
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
+use crate::access::cost_model::LOOKUP_MAX_ROW_FRACTION;
 use crate::access::segment_scan::SegmentScan;
-use crate::pruner::{Blocks, pruner_of};
+use crate::pruner::{CountBounds, Level, pruner_of};
 use crate::request::{Naming, Nonconforming, ScanRequest};
 use crate::table::conform::conform;
 use crate::table::each::each_into;
@@ -286,15 +287,20 @@ impl Plan {
         lines.join("\n")
     }
 
-    /// The blocks of the indexes that conditions ask, and those among them that have no matching row.
+    /// Bounds of the number of matching rows, if indexes find them with less work than reading all; else `None`.
     ///
     /// # Errors
-    /// `Io`, `Corrupt` or `LimitExceeded` if an index cannot be read.
-    pub fn index_blocks(&self) -> Result<Blocks> {
-        self.parts().try_fold(Blocks { all: 0, pruned: 0 }, |sum, part| {
-            let blocks = part.index_blocks()?;
-            Ok(Blocks { all: sum.all + blocks.all, pruned: sum.pruned + blocks.pruned })
-        })
+    /// `Io` or `Corrupt` if the index cannot be read; `Cancelled`.
+    pub fn few_rows(&self, cancellation: &Cancellation) -> Result<Option<CountBounds>> {
+        let (mut bounds, mut rows) = (CountBounds::default(), 0);
+        for part in self.parts() {
+            if !part.indexed_predicates.iter().any(|indexed| indexed.level() >= Level::Positions) {
+                return Ok(None);
+            }
+            bounds = bounds + part.bounds(cancellation)?;
+            rows += part.selection.element_count()?;
+        }
+        Ok(Some(bounds).filter(|bounds| bounds.upper <= LOOKUP_MAX_ROW_FRACTION.of(rows)))
     }
 
     /// The column's indexes, if every segment has one and the residual predicate uses no other column.

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use hyperslab_array::{Error, Result};
+use hyperslab_predicate::KeyType;
 
 use super::elements::{Kind, Numbers, beyond};
 use super::fold::{AddEach, FindEnds, Number, Squares, SumUp, WidenEach};
+use super::known::Summary;
 use super::quantile::{Digits, Search};
 use super::request::Measure;
 use super::spans::{At, is_kept};
@@ -104,6 +106,18 @@ impl Accumulator {
         }
     }
 
+    /// Adds values of one group that were not read.
+    pub fn add_known(&mut self, group: usize, known: Summary) -> Result<()> {
+        let left_out = match self {
+            Self::Floats(found) => found.add_known(group, known, |key_type, key| key_type.float(key) as f32)?,
+            Self::Doubles(found) => found.add_known(group, known, KeyType::float)?,
+            Self::Integers(found) => found.add_known(group, known, |key_type, key| key_type.integer(key) as i64)?,
+            Self::Counted(left_out) => left_out,
+        };
+        *left_out.get_mut(group).ok_or_else(beyond)? += known.nulls;
+        Ok(())
+    }
+
     /// Adds the results of later rows.
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         match (self, other) {
@@ -194,6 +208,13 @@ impl<T: Number> Groupwise<T> {
             *moments = moments.and(Moments { count: count as u64, mean, squares });
         }
         Ok(())
+    }
+
+    /// Adds the ends of values that were not read; returns the numbers of those that are left out.
+    fn add_known(&mut self, group: usize, known: Summary, value: impl Fn(KeyType, u64) -> T) -> Result<&mut Vec<u64>> {
+        let (low, high) = known.ends.map_or((T::MOST, T::LEAST), |(key_type, low, high)| (value(key_type, low), value(key_type, high)));
+        self.widen(group, low, high, known.nans)?;
+        Ok(&mut self.left_out)
     }
 
     fn widen(&mut self, group: usize, low: T, high: T, more: u64) -> Result<()> {

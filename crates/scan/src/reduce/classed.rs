@@ -30,6 +30,14 @@ impl Plan {
         record_batch(&self.work(reduction, segments).run(&self.session, cancellation)?)
     }
 
+    /// The windows into which [`Plan::reduce`] cuts the rows, and those of them whose values it does not read, since an index answers.
+    ///
+    /// # Errors
+    /// As [`Plan::reduce`], but for those of values.
+    pub fn reduced_windows(&self, reduction: &Reduction, classes: &[SegmentClasses], cancellation: &Cancellation) -> Result<(u64, u64)> {
+        self.work(reduction, self.classed(reduction, classes)?).answered(cancellation)
+    }
+
     /// Whether [`Plan::reduce`] can compute this; nothing is read.
     ///
     /// # Errors

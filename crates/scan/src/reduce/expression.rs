@@ -143,7 +143,7 @@ pub enum Test {
 
 impl Comparison {
     /// The comparison with both sides exchanged.
-    fn exchanged(self) -> Self {
+    pub(super) fn exchanged(self) -> Self {
         match self {
             Self::Less => Self::Greater,
             Self::AtMost => Self::AtLeast,

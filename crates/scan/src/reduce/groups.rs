@@ -49,6 +49,20 @@ impl GroupLayout {
         self.classes.get(axis + 1).is_some_and(|count| *count > 1)
     }
 
+    /// The group of all rows of a selection; `None` if they are in several.
+    pub fn only_group(&self, selection: &Selection, classes: &SegmentClasses) -> Option<usize> {
+        let mut group = self.of_segment(classes);
+        for (axis, indexes) in selection.axes().iter().enumerate().filter(|(axis, _)| self.is_classed(*axis)) {
+            let mut along = indexes.indexes().map(|index| self.of_index(classes, axis, index));
+            let first = along.next()?;
+            if along.any(|other| other != first) {
+                return None;
+            }
+            group += first;
+        }
+        Some(group)
+    }
+
     /// Adds the number of rows of a segment to each group.
     pub fn count_rows(&self, selection: &Selection, classes: &SegmentClasses, rows: &mut [u64]) -> Result<()> {
         let mut counts: Vec<(usize, u64)> = vec![(self.of_segment(classes), 1)];

@@ -12,6 +12,7 @@
 //! - `spans`: which group each element of a run belongs to.
 //! - `accumulator`: sums and extremes of all groups.
 //! - `quantile`: the values at ranks, found in a few passes.
+//! - `known`: what indexes know of a window, so that its values need not be read.
 //! - `run`: reads windows in parallel and combines them in an order that does not depend on threads.
 //! - `groups`: groups as numbers.
 //! - `result`: the groups as a record batch, or as summaries.
@@ -27,6 +28,7 @@ mod elements;
 pub mod expression;
 mod fold;
 mod groups;
+mod known;
 mod quantile;
 pub mod request;
 mod result;

@@ -16,12 +16,13 @@ use super::elements::{AlongRun, Block, Column, Kind, beyond, both};
 use super::expression::Expression;
 use super::fold::BLOCK;
 use super::groups::GroupLayout;
+use super::known::{Answer, Known};
 use super::quantile::{self, Search};
 use super::request::{Measure, Reduction, SegmentClasses};
 use super::spans::{At, Groups, Span, spans};
 use crate::access::segment_scan::SegmentScan;
 use crate::access::window_columns::Window;
-use crate::window::Rows;
+use crate::window::{Rows, select};
 
 /// Tasks into which windows are shared out at most: more than a machine has threads, few enough to combine.
 const MAX_TASKS: usize = 64;
@@ -101,6 +102,27 @@ impl Work<'_> {
         Ok(Reduced { layout, rows, accumulators: total.accumulators, quantiles })
     }
 
+    /// What indexes know of each segment.
+    fn known(&self, reduction: &Reduction) -> Vec<Option<Known>> {
+        self.segments.iter().map(|(part, _)| Known::of(part, reduction, &self.columns)).collect()
+    }
+
+    /// The number of windows, and of those whose values are not read.
+    pub fn answered(&self, cancellation: &Cancellation) -> Result<(u64, u64)> {
+        let (layout, ..) = self.prepared()?;
+        let known = self.known(self.reduction);
+        let (mut windows, mut answered) = (0, 0);
+        for (number, rows) in self.windows()? {
+            windows += 1;
+            let segment = self.segments.get(number).zip(known.get(number).and_then(Option::as_ref));
+            let Some(((part, classes), known)) = segment else { continue };
+            let selection = select(&part.selection, rows);
+            let only_group = layout.only_group(&selection, classes);
+            answered += u64::from(matches!(known.answer(&selection, only_group.is_some(), cancellation)?, Answer::Passing(_) | Answer::Values(_)));
+        }
+        Ok((windows, answered))
+    }
+
     fn windows(&self) -> Result<Vec<(usize, Rows)>> {
         let mut all = Vec::new();
         for (number, (part, _)) in self.segments.iter().enumerate() {
@@ -144,12 +166,14 @@ impl Pass<'_> {
         let Self { work, reduction, layout, kinds, is_tested, session, cancellation } = *self;
         let make = || Partial::new(reduction, kinds, layout.groups, is_tested, searches);
         let (columns, run) = (work.columns.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(), Mutex::new(None));
+        let known = work.known(reduction);
         let mut turns = tasks.iter().map(|task| Ok((make()?, *task))).collect::<Result<Vec<_>>>()?;
         let take_turn = |(partial, left): &mut (Partial, &[(usize, Rows)])| -> Result<()> {
             let mut taken = 0;
             while let Some(((segment, rows), rest)) = left.split_first().filter(|_| taken < ROWS_OF_A_TURN) {
                 let (part, classes) = work.segments.get(*segment).ok_or_else(|| Error::internal("no such segment"))?;
-                partial.add_window(&WindowReduction { part, classes, layout, reduction, columns: &columns, run: &run }, *rows, cancellation)?;
+                let known = known.get(*segment).and_then(Option::as_ref);
+                partial.add_window(&WindowReduction { part, classes, layout, reduction, columns: &columns, run: &run, known }, *rows, cancellation)?;
                 taken += rows.count();
                 *left = rest;
             }
@@ -213,6 +237,7 @@ struct WindowReduction<'a> {
     columns: &'a [String],
     /// The last run that a task has made: most windows of all tasks have the same.
     run: &'a Mutex<Option<Arc<Run>>>,
+    known: Option<&'a Known>,
 }
 
 impl WindowReduction<'_> {
@@ -269,6 +294,18 @@ impl Partial {
 
     fn add_window(&mut self, of: &WindowReduction<'_>, rows: Rows, cancellation: &Cancellation) -> Result<()> {
         let window = Window::new(of.part, rows, cancellation)?;
+        let only_group = of.known.and_then(|_| of.layout.only_group(&window.selection, of.classes));
+        let mut condition = of.reduction.condition.as_ref();
+        match of.known.map_or(Ok(Answer::Unknown), |known| known.answer(&window.selection, only_group.is_some(), cancellation))? {
+            Answer::Unknown => {}
+            Answer::AllPass => condition = None,
+            Answer::Passing(passing) => return self.reject(of, &window.selection, passing, only_group),
+            Answer::Values(summaries) => {
+                // Without one group, there is nothing to add.
+                let values = self.accumulators.iter_mut().zip(summaries);
+                return only_group.map_or(Ok(()), |group| values.into_iter().try_for_each(|(values, summary)| values.add_known(group, summary)));
+            }
+        }
         let Values { columns, passed } = of.read(&window, rows, cancellation)?;
         let run = match self.last_run.take().filter(|run| run.is_of(of, &window.selection)) {
             Some(run) => run,
@@ -288,12 +325,22 @@ impl Partial {
                 let count = BLOCK.min(run.length - first);
                 let block =
                     Block { columns: columns.as_deref().unwrap_or_default(), vectors: &vectors, range: start + first..start + first + count, in_run: first };
-                let condition = of.reduction.condition.as_ref().filter(|_| columns.is_some());
+                let condition = condition.filter(|_| columns.is_some());
                 self.add_block(of.reduction, condition, &block, passed.as_deref(), offset, &mut spans)?;
             }
             start += run.length;
             Ok(())
         })
+    }
+
+    /// Rejects the rows of a window but for `passing` ones, which are in `only_group`.
+    fn reject(&mut self, of: &WindowReduction<'_>, window: &Selection, passing: u64, only_group: Option<usize>) -> Result<()> {
+        of.layout.count_rows(window, of.classes, &mut self.rejected)?;
+        if passing > 0 {
+            let rejected = only_group.and_then(|group| self.rejected.get_mut(group)).ok_or_else(beyond)?;
+            *rejected -= passing;
+        }
+        Ok(())
     }
 
     fn add_block<'a>(

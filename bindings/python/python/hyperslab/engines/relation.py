@@ -41,7 +41,7 @@ def interruptible(relation: duckdb.DuckDBPyRelation, groups: Reduced | None = No
     """
     # Assigned, not wrapped: DuckDB takes only its own relations in further queries.
     relation.__class__ = _interruptible_class()
-    if groups is not None and groups.notes:
+    if groups is not None:
         _groups[relation] = groups
     return relation
 
@@ -53,7 +53,7 @@ def _interruptible_class() -> Any:
     base = duckdb.DuckDBPyRelation
 
     def explain(self: Any, *arguments: Any, **options: Any) -> str:
-        return "\n".join([base.explain(self, *arguments, **options).rstrip("\n"), *(_groups[self].notes if self in _groups else [])])
+        return "\n".join([base.explain(self, *arguments, **options).rstrip("\n"), *(_groups[self].notes() if self in _groups else [])])
 
     methods: dict[str, Any] = {name: _converting(getattr(base, name)) for name in _RUNNING if hasattr(base, name)}
     return type("DuckDBPyRelation", (base,), {"__slots__": (), "__module__": base.__module__, "__doc__": base.__doc__, "explain": explain, **methods})

@@ -16,10 +16,10 @@ from ..objects.decoded_view import DecodedView
 from ..objects.decoding import Decoder, decoding_of
 from ..objects.inherited import OF_TIMES
 from ..objects.native_objects import native_of
+from ..values.scalar_text import MISSING, scalar_text
 
 #: HDF5 has no dates: they are text.
 _TEXT = h5py.string_dtype()
-_MIDNIGHT = "T00:00:00"
 #: Columns of a table.
 _MAX_COLUMNS = 100
 
@@ -137,15 +137,9 @@ def meaning_of(dataset: Any, variable: Dataset | None = None) -> Meaning | None:
 
 
 def texts(values: AnyArray) -> AnyArray:
-    """Dates as ISO 8601, without a time of day if all are midnights; missing ones are empty. Texts stay."""
-    if values.dtype.kind == "M":
-        found = np.where(np.isnat(values), "", np.datetime_as_string(values, "s")).astype(object)
-    else:
-        found = np.empty(values.shape, object)
-        found.reshape(-1)[:] = [one.isoformat() if hasattr(one, "isoformat") else "" if one is None else one for one in values.reshape(-1).tolist()]
-        if not any(hasattr(one, "isoformat") for one in values.reshape(-1).tolist()):
-            return found
-    flat = found.reshape(-1)
-    if all(one.endswith(_MIDNIGHT) or not one for one in flat.tolist()):
-        flat[:] = [one.removesuffix(_MIDNIGHT) for one in flat.tolist()]
+    """Dates as people read them; missing ones are empty. Texts stay."""
+    found = np.empty(values.shape, object)
+    flat = values.reshape(-1)
+    # Python's lists turn times of numpy into numbers.
+    found.reshape(-1)[:] = ["" if text == MISSING else one if text is None else text for one in flat for text in [scalar_text(one, is_exact=True)]]
     return found

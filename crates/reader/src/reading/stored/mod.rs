@@ -6,6 +6,7 @@ mod chunk;
 mod inflated_parts;
 mod job;
 mod locate;
+mod narrow;
 mod parts;
 mod shared_chunks;
 
@@ -20,8 +21,9 @@ use self::ahead::look_ahead;
 use self::band::bands;
 use self::chunk::bytes_of;
 use self::inflated_parts::{Whole, fill_parts, take_parts};
-use self::job::{COALESCE_GAP_BYTES, Job, stored_range, with_scratch};
+use self::job::{Job, stored_range, with_scratch};
 use self::locate::{locate, locate_kept};
+use self::narrow::narrow;
 use self::shared_chunks::SharedChunks;
 use super::dataset_read::{DatasetRead, Keep};
 
@@ -34,11 +36,13 @@ pub(crate) fn fill(read: DatasetRead<'_>, out: &mut [u8]) -> Result<()> {
     if description.storage == StorageLayout::Chunked {
         file.session().limits().check_read_chunks(description.chunk_grid.max_touched(selection), file.array_file().storage().len())?;
     }
-    if description.chunk_grid.max_touched(selection) <= MAX_CHUNKS {
+    // An unfiltered chunk may become many parts.
+    let max_chunks = if description.filters.is_empty() { MAX_CHUNKS / 32 } else { MAX_CHUNKS };
+    if description.chunk_grid.max_touched(selection) <= max_chunks {
         return fill_part(read, out);
     }
     let mut rest = out;
-    for part in parts(&description.chunk_grid, selection, MAX_CHUNKS) {
+    for part in parts(&description.chunk_grid, selection, max_chunks) {
         cancellation.check()?;
         let bytes = part.element_count()?.checked_mul(description.datatype.size()).and_then(|bytes| usize::try_from(bytes).ok());
         let split = bytes.and_then(|bytes| rest.split_at_mut_checked(bytes));
@@ -79,7 +83,7 @@ fn fill_chunks(read: DatasetRead<'_>, storage: &Arc<dyn Storage>, mut chunks: Ve
     let DatasetRead { file, description, selection, cancellation, .. } = read;
     if description.filters.is_empty() {
         let mut parts = Vec::with_capacity(chunks.len());
-        chunks.drain(..).for_each(|chunk| narrow(chunk, selection, description.datatype.size(), &mut parts));
+        chunks.drain(..).try_for_each(|chunk| narrow(chunk, selection, description.datatype.size(), &mut parts))?;
         chunks = parts;
     }
     if let [only] = chunks.as_slice()
@@ -133,54 +137,6 @@ fn request(read: DatasetRead<'_>, chunks: &[ChunkLocation], shared: Option<Share
     let is_needed = |chunk: &&ChunkLocation| shared.is_none_or(|shared| !shared.has_all(read, std::slice::from_ref(chunk)));
     let ranges: Vec<(u64, u64)> = chunks.iter().filter(is_needed).map(stored_range).filter(|(_, length)| *length > 0).collect();
     storage.fetched(&ranges, read.cancellation)
-}
-
-/// Narrows an unfiltered chunk to the wanted rows along its slowest dimension of more than one wanted index: to one part with
-/// all rows from the first to the last wanted one, or to several if the gaps between them are long. The rows of a part are one
-/// run of the chunk's bytes.
-fn narrow(mut chunk: ChunkLocation, selection: &Selection, size: u64, parts: &mut Vec<ChunkLocation>) {
-    let mut below = chunk.region.count.iter().fold(size, |bytes, &extent| bytes.saturating_mul(extent));
-    let ChunkSource::Stored { offset, length, filter_mask } = chunk.source else { return parts.push(chunk) };
-    if below != length {
-        return parts.push(chunk);
-    }
-    let mut offset = offset;
-    for (dimension, axis) in selection.axes().iter().enumerate() {
-        let Some((start, extent)) = chunk.region.start.get_mut(dimension).zip(chunk.region.count.get_mut(dimension)) else { break };
-        let (first, count) = axis.positions_within(*start, start.saturating_add(*extent));
-        let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
-        let Some((low, high)) = ends.filter(|(low, high)| *start <= *low && *low <= *high && *high - *start < *extent) else { break };
-        below /= *extent;
-        offset += (low - *start) * below;
-        let length = (high - low + 1) * below;
-        (*start, *extent) = (low, high - low + 1);
-        chunk.source = ChunkSource::Stored { offset, length, filter_mask };
-        if *extent > 1 {
-            let is_dense = matches!(axis, Axis::Range { step, .. } if step.saturating_mul(below) <= COALESCE_GAP_BYTES) || length <= COALESCE_GAP_BYTES;
-            return if is_dense { parts.push(chunk) } else { split(&chunk, dimension, axis, (offset, below, filter_mask), parts) };
-        }
-    }
-    parts.push(chunk);
-}
-
-/// Splits a chunk at long gaps between the wanted rows of a dimension. A row has `below` bytes, and the first one is at `offset`.
-fn split(chunk: &ChunkLocation, dimension: usize, axis: &Axis, (offset, below, filter_mask): (u64, u64, u32), parts: &mut Vec<ChunkLocation>) {
-    let Some((&start, &extent)) = chunk.region.start.get(dimension).zip(chunk.region.count.get(dimension)) else { return };
-    let mut groups: Vec<(u64, u64)> = Vec::new();
-    for run in axis.runs_within(start, start.saturating_add(extent)) {
-        match groups.last_mut() {
-            Some((_, end)) if (run.source - *end).saturating_mul(below) <= COALESCE_GAP_BYTES => *end = run.source + run.count,
-            _ => groups.push((run.source, run.source + run.count)),
-        }
-    }
-    for (first, end) in groups {
-        let source = ChunkSource::Stored { offset: offset + first * below, length: (end - first) * below, filter_mask };
-        let mut part = ChunkLocation { region: chunk.region.clone(), source };
-        if let Some((begin, rows)) = part.region.start.get_mut(dimension).zip(part.region.count.get_mut(dimension)) {
-            (*begin, *rows) = (start + first, end - first);
-        }
-        parts.push(part);
-    }
 }
 
 /// Whether a selection is all of an unfiltered chunk, whose bytes are then the result.

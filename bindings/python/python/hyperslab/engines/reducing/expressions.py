@@ -23,6 +23,8 @@ _COMPARISONS = {
 }
 #: Digits of a decimal constant that is rounded to a float in the same way wherever that is done.
 _SHORT_DIGITS = 7
+#: Digits of a decimal constant that a double holds.
+_DOUBLE_DIGITS = 15
 
 
 _FLAG_OPERATORS = ("OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "COMPARE_IN", "COMPARE_NOT_IN")
@@ -30,7 +32,7 @@ _FLAG_OPERATORS = ("OPERATOR_NOT", "OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "
 
 class Typed(NamedTuple):
     """An expression of the core, and the type of its values: `float`, `double`, `integer` (up to 4 bytes), `long`, `flag`, `opaque`, or
-    for constants `number`, `whole`, and `wide` for doubles."""
+    for constants `number`, `whole`, `decimal` with more digits than a float holds, and `wide` for doubles."""
 
     tree: JsonObject
     type: str
@@ -61,7 +63,7 @@ class Values:
     def value(self, tree: JsonObject) -> Typed:
         """A value of each row."""
         found = self._typed(tree)
-        if found.type in ("number", "whole"):
+        if found.type in ("number", "whole", "decimal"):
             raise NotReduced("an aggregate of a constant")
         return found
 
@@ -161,7 +163,9 @@ class Values:
             raise NotReduced("an expression of constants")
         if kinds <= {"integer", "long", "whole"}:
             return left, right
-        if kinds == {"integer", "number"}:
+        if "decimal" in kinds and kinds - {"decimal"} == {"double"}:
+            return _widened(left), _widened(right)
+        if kinds in ({"integer", "number"}, {"integer", "decimal"}):
             # DuckDB compares them as decimal numbers: doubles hold both sides.
             return _widened(left), _widened(right)
         if kinds & {"integer", "long"}:
@@ -205,8 +209,9 @@ def _constant(literal: Mapping[str, str]) -> Typed:
     if kind == "NUMERIC":
         if "e" in text.lower() or "n" in text.lower():
             return Typed({"is": "number", "value": float(text)}, "wide")
-        if sum(letter.isdigit() for letter in text) <= _SHORT_DIGITS:
-            return Typed({"is": "number", "value": float(text)}, "number")
+        digits = sum(letter.isdigit() for letter in text)
+        if digits <= _DOUBLE_DIGITS:
+            return Typed({"is": "number", "value": float(text)}, "number" if digits <= _SHORT_DIGITS else "decimal")
     raise NotReduced(f"the constant {text}")
 
 
@@ -233,7 +238,7 @@ def _quotient_term(value: Typed) -> Typed:
 
 
 def _widened(value: Typed) -> Typed:
-    return Typed(value.tree, "number") if value.type in ("wide", "number") else _double(value)
+    return Typed(value.tree, "number") if value.type in ("wide", "decimal", "number") else _double(value)
 
 
 def _flags_as_doubles(tree: JsonObject) -> JsonObject:

@@ -24,11 +24,15 @@ class Reduced:
 
     Attributes:
         relation: The result of the query over the groups; `None` if nothing is reduced.
-        notes: A line for each selection with aggregates: how it is reduced, or why not.
+        reasons: For each selection with aggregates that is not reduced, why not.
     """
 
-    def __init__(self, relation: duckdb.DuckDBPyRelation | None, notes: list[str], views: Sequence[ReducedView] = ()) -> None:
-        self.relation, self.notes, self._views = relation, notes, views
+    def __init__(self, relation: duckdb.DuckDBPyRelation | None, reasons: list[str], views: Sequence[ReducedView] = ()) -> None:
+        self.relation, self.reasons, self._views = relation, reasons, views
+
+    def notes(self) -> list[str]:
+        """A line for each selection with aggregates: how it is reduced, or why not."""
+        return [*(view.note() for view in self._views), *(f"not reduced in the array: {reason}" for reason in self.reasons)]
 
     def compute(self) -> None:
         """Computes the groups, if they are not known; else DuckDB has it done when it reads them."""
@@ -57,11 +61,11 @@ def reduced(
     """
     import duckdb
 
-    notes: list[str] = []
+    reasons: list[str] = []
     views: list[ReducedView] = []
     try:
         if not any(map(_has_groups, nodes(statement))):
-            return Reduced(None, notes)
+            return Reduced(None, reasons)
         statement = with_constants(statement, parameters)
         temporary = {entry["key"].lower() for node in nodes(statement) if isinstance(node.get("cte_map"), dict) for entry in node["cte_map"]["map"]}
         for node in filter(_has_groups, list(nodes(statement))):
@@ -69,18 +73,16 @@ def reduced(
             view = None if len(path) == 1 and path[0].lower() in temporary else find(path)
             if view is not None:
                 try:
-                    found, note = reduce_selection(connection, node, view, f"hyperslab_groups_{len(views)}", cancellation)
-                    views.append(found)
-                    notes.append(note)
+                    views.append(reduce_selection(connection, node, view, f"hyperslab_groups_{len(views)}", cancellation))
                 except (NotReduced, UnsupportedError, LimitExceededError) as reason:
-                    notes.append(f"not reduced in the array: {reason}")
+                    reasons.append(str(reason))
         relation = connection.sql(text_of(connection, statement)) if views else None
-        return Reduced(relation, notes, views)
+        return Reduced(relation, reasons, views)
     except NotReduced as reason:
-        return Reduced(None, [f"not reduced in the array: {reason}"])
+        return Reduced(None, [str(reason)])
     except (duckdb.Error, KeyError, TypeError, ValueError) as error:
         # DuckDB refuses a query with the names that its author knows; and another version of DuckDB may describe it otherwise.
-        return Reduced(None, [f"not reduced in the array: {str(error).splitlines()[0]}"])
+        return Reduced(None, [str(error).splitlines()[0]])
 
 
 def _has_groups(node: JsonObject) -> bool:

@@ -55,8 +55,8 @@ def _functions(node: JsonObject) -> Iterator[JsonObject]:
 
 def reduce_selection(
     connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, name: str, cancellation: _native.Cancellation | None
-) -> tuple[ReducedView, str]:
-    """Rewrites a selection, so that it reads groups from a table of this name; says how they are made. Nothing is changed if it raises `NotReduced`."""
+) -> ReducedView:
+    """Rewrites a selection, so that it reads groups from a table of this name. Nothing is changed if it raises `NotReduced`."""
     source = node["from_table"]
     if source["sample"] is not None or source["at_clause"] is not None or source["column_name_alias"] or node["sample"] is not None:
         raise NotReduced("a sample")
@@ -91,7 +91,8 @@ def reduce_selection(
         raise NotReduced("nearly as many groups as rows")
     places = [(axis, wanted.asked[axis].vectors.index(vector)) for axis, vector in values.vectors]
     is_grouped = bool(wanted.keys) or wanted.measures.is_finer
-    reduced_view = ReducedView(plan, classes, wanted.measures, wanted.condition, is_grouped, places, cancellation)
+    named = sorted({name for key in wanted.keys for name in columns.names(key)})
+    reduced_view = ReducedView(plan, classes, wanted.measures, wanted.condition, is_grouped, places, named, wanted.values.columns, cancellation)
     names = connection.sql(text_of(connection, {"node": node, "named_param_map": []})).columns
     connection.register(name, reduced_view)
     for function, result in zip(aggregates, wanted.results, strict=True):
@@ -104,7 +105,7 @@ def reduce_selection(
             column["alias"] = shown
     node["where_clause"] = None
     node["from_table"] = {**source, "alias": called, "schema_name": "", "catalog_name": "", "table_name": name, "qualified_name": {"path": [name]}}
-    return reduced_view, _note(columns, wanted, plan)
+    return reduced_view
 
 
 def _planned(
@@ -118,11 +119,12 @@ def _planned(
 ) -> tuple[_Wanted, _native.Plan, dict[int, Classes]]:
     """What is wanted of the array, its scan, and the classes along each dimension."""
     wanted = _Wanted.of(node, columns, list(aggregates_of(node)), is_finer=is_finer)
-    plan = view._request.plan(columns=wanted.values.columns or _any_column(columns))
+    read = wanted.values.columns or _any_column(columns)
     if (narrow := _narrowed(node, view)) is not None:
-        by_index = view._request.narrowed(narrow).plan(columns=wanted.values.columns or _any_column(columns))
-        # Without an index each value would be compared twice.
-        plan = by_index if by_index.index_blocks()[1] else plan
+        few = view._request.narrowed(narrow).plan(columns=read).few_rows()
+        if few is not None and (wanted.measures.found or few[0] != few[1]):
+            raise NotReduced("an index finds few rows")
+    plan = view._request.plan(columns=read)
     return wanted, plan, {axis: classes_of(connection, plan, columns, axis, asked, cancellation) for axis, asked in wanted.asked.items()}
 
 
@@ -219,10 +221,3 @@ def _any_column(columns: TableColumns) -> list[str]:
     """A column that need not be read: the groups follow from dimensions alone."""
     return [next(iter(own for name, own in columns.own.items() if name in columns.axes), next(iter(columns.own.values())))]
 
-
-def _note(columns: TableColumns, wanted: _Wanted, plan: _native.Plan) -> str:
-    named = sorted({name for key in wanted.keys for name in columns.names(key)})
-    passes = "several passes" if any(measure["quantile"] for measure in wanted.measures.found) else "1 pass"
-    blocks, pruned = plan.index_blocks()
-    by_index = f"; an index rules out {pruned} of {blocks} blocks" if pruned else ""
-    return f"reduced in the array: keys {', '.join(named) or 'none'}; {passes} over {', '.join(wanted.values.columns) or 'nothing'}{by_index}"

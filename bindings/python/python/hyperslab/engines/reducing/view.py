@@ -27,6 +27,8 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         condition: The rows that count.
         is_grouped: Whether there are no groups without rows; else there is one in any case.
         vectors: The dimension of each vector, and its number there.
+        keys: Names of the columns by which it groups.
+        read: Names of the columns that are read.
         cancellation: Stops the computation.
 
     Raises:
@@ -42,10 +44,12 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
         condition: object,
         is_grouped: bool,
         vectors: Sequence[tuple[int, int]],
+        keys: Sequence[str],
+        read: Sequence[str],
         cancellation: _native.Cancellation | None,
     ) -> None:
         self._plan, self._classes, self._measures, self._is_grouped, self._vectors = plan, classes, measures, is_grouped, vectors
-        self._cancellation = cancellation
+        self._keys, self._read, self._cancellation = keys, read, cancellation
         dimensions = sorted(axis for axis in classes if axis != SEGMENTS)
         self._request = json.dumps(
             {
@@ -74,14 +78,25 @@ class ReducedView(ds.Dataset):  # type: ignore[misc]  # pyarrow has no stubs
             self._found = self._reduced()
         return self._found
 
-    def _reduced(self) -> pa.Table:
+    def note(self) -> str:
+        """How the groups are computed."""
+        passes = "several passes" if any(measure["quantile"] for measure in self._measures.found) else "1 pass"
+        windows, answered = self._plan.reduced_windows(self._request, self._given())
+        by_index = f"; an index answers {answered:,} of {windows:,} windows" if answered else f" in {windows:,} windows"
+        return f"reduced in the array: keys {', '.join(self._keys) or 'none'}; {passes} over {', '.join(self._read) or 'nothing'}{by_index}"
+
+    def _given(self) -> list[tuple[int, list[bytes | None], list[bytes]]]:
+        """The classes and vectors of each object."""
         dimensions = sorted(axis for axis in self._classes if axis != SEGMENTS)
         given = []
         for segment, of_segment in enumerate(_classes_of_segments(self._classes[SEGMENTS])):
             axes = [None if (codes := self._classes[axis].of_segments[segment]) is None else codes.tobytes() for axis in dimensions]
             vectors = [self._classes[axis].vectors[segment][number].tobytes() for axis, number in self._vectors]
             given.append((of_segment, axes, vectors))
-        groups = pa.table(pa.record_batch(self._plan.reduce(self._request, given, self._cancellation)))
+        return given
+
+    def _reduced(self) -> pa.Table:
+        groups = pa.table(pa.record_batch(self._plan.reduce(self._request, self._given(), self._cancellation)))
         if self._is_grouped:
             groups = groups.filter(pc.greater(groups["rows"], 0))
         columns: dict[str, pa.ChunkedArray] = {}
