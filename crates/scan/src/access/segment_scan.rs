@@ -15,6 +15,7 @@ use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 use super::patch_conditions::{BoxCount, patch_rows};
+use crate::request::DimensionRange;
 use crate::table::columns::top_level;
 use crate::table::composed::Loaded;
 use crate::table::segment::{Segment, Source};
@@ -55,6 +56,7 @@ impl SegmentScan {
         table: &Schema,
         wanted: &Arc<[String]>,
         conjuncts: &[Predicate],
+        range: Option<&DimensionRange>,
         coordinate_cache: Arc<CoordinateCache>,
         composite_files: &CompositeFiles,
         cancellation: &Cancellation,
@@ -63,6 +65,7 @@ impl SegmentScan {
         let own = segment.condition.clone().map(Predicate::conjuncts).unwrap_or_default();
         let conjuncts = &[own.as_slice(), conjuncts].concat();
         let mut dimensions = Dimensions::whole(&segment);
+        range.map_or(Ok(()), |range| dimensions.narrow(range))?;
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
             // Check names and types even if the conjunct is resolved here.
@@ -227,6 +230,14 @@ impl<'a> Dimensions<'a> {
     fn whole(segment: &'a Segment) -> Self {
         let axes = Selection::all(&segment.shape).axes().to_vec();
         Self { segment, axes, empty: false, coordinates: HashMap::new() }
+    }
+
+    /// Leaves only the rows of this range.
+    fn narrow(&mut self, range: &DimensionRange) -> Result<()> {
+        let all = self.axes.get_mut(range.dimension).filter(|all| range.indexes.end <= all.count());
+        let all = all.ok_or_else(|| Error::invalid_input("the rows have no such range of a dimension").at_object(&self.segment.path))?;
+        *all = Axis::range(range.indexes.start, range.indexes.end);
+        Ok(())
     }
 
     /// Applies `conjunct` if it uses a single dimension or constant. Returns whether it is resolved, so that it need not be
