@@ -224,6 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn openings_of_one_version_have_one_number() -> Result<()> {
+        let cache = ChunkCache::new(MAX_BYTES);
+        let file = |format: &'static str, bytes: u64| FileIdentity {
+            path: Path::new("a.h5").into(),
+            format,
+            version: FileVersion { bytes, modified_nanoseconds: Some(1), tag: None },
+        };
+        assert_eq!([cache.first_opening(file("hdf5", 9), 1), cache.first_opening(file("hdf5", 9), 2)], [1, 1]);
+        assert_eq!([cache.first_opening(file("hdf5", 8), 3), cache.first_opening(file("netcdf4", 9), 4)], [3, 4], "another version, and other objects");
+        value(&cache, key(1, 1), 1)?;
+        cache.clear();
+        assert!(cache.decoded(key(1, 1)).is_none());
+        assert_eq!(cache.first_opening(file("hdf5", 9), 5), 5);
+        Ok(())
+    }
+
+    #[test]
     fn what_fails_is_tried_again() -> Result<()> {
         let cache = ChunkCache::new(MAX_BYTES);
         assert!(cache.slot(key(0, 1), 1).chunk(|| Err(Error::internal("not now"))).is_err());

@@ -128,7 +128,8 @@ impl Plan {
         let composite_files = CompositeFiles::default();
         let part = |segment| {
             cancellation.check()?;
-            SegmentScan::new(segment, &table, &wanted, &conjuncts, request.range.as_ref(), coordinate_cache.clone(), &composite_files, cancellation).map(Arc::new)
+            SegmentScan::new(segment, &table, &wanted, &conjuncts, request.range.as_ref(), coordinate_cache.clone(), &composite_files, cancellation)
+                .map(Arc::new)
         };
         let parts = each_into(session, segments, part);
         let parts = parts.map_err(|error| error.at_object(&request.path))?;
