@@ -47,6 +47,15 @@ pub(crate) struct SegmentScan {
     pub coordinate_cache: Arc<CoordinateCache>,
 }
 
+/// What selects the rows of a scan.
+#[derive(Clone, Copy)]
+pub(crate) struct Conditions<'a> {
+    /// The conjuncts of the predicate.
+    pub conjuncts: &'a [Predicate],
+    /// The only indexes of one dimension.
+    pub range: Option<&'a DimensionRange>,
+}
+
 /// Bytes of a window of a reduction, if nothing is decoded.
 const REDUCED_BYTES: u64 = 512 << 10;
 
@@ -55,8 +64,7 @@ impl SegmentScan {
         segment: Segment,
         table: &Schema,
         wanted: &Arc<[String]>,
-        conjuncts: &[Predicate],
-        range: Option<&DimensionRange>,
+        Conditions { conjuncts, range }: Conditions<'_>,
         coordinate_cache: Arc<CoordinateCache>,
         composite_files: &CompositeFiles,
         cancellation: &Cancellation,

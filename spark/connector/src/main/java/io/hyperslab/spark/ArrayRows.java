@@ -136,7 +136,8 @@ public final class ArrayRows implements Serializable {
     // Splits are in the order of files and rows, and no predicate removes rows.
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
-      byte[][] splits = Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
+      byte[][] splits =
+          Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
       List<Box> boxes = new ArrayList<>();
       for (JsonNode box : partition.get("splitBoxes")) {
         boxes.add(new Box(box.get(0).asLong(), box.get(2).asLong(), box.get(3).asLong()));
@@ -305,7 +306,9 @@ public final class ArrayRows implements Serializable {
       task.addTaskCompletionListener(
           (org.apache.spark.util.TaskCompletionListener) context -> reader.close());
     }
-    return isCut ? new Parts(partition, reader) : new WholeRows(partition.boxes[0].firstRow, reader);
+    return isCut
+        ? new Parts(partition, reader)
+        : new WholeRows(partition.boxes[0].firstRow, reader);
   }
 
   /** Rows of the batches of a reader. */

@@ -38,8 +38,8 @@ final class BasePath {
   void check(List<GivenPath> paths) {
     for (GivenPath given : paths) {
       if (!isWithin(absolute(given.path))) {
-        throw new InvalidInputException("option basePath \"" + folder
-            + "\" does not contain the path \"" + given.path + "\"");
+        throw new InvalidInputException(
+            "option basePath \"" + folder + "\" does not contain the path \"" + given.path + "\"");
       }
     }
   }

@@ -167,8 +167,7 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
       Object value = partition.constants(splitIndex)[i];
       if (value instanceof Object[]) {
         StructType members = (StructType) readSchema.apply(constants[i]).dataType();
-        value = FileMetadata.withDataset(
-            (Object[]) value, members, partition.dataset(splitIndex));
+        value = FileMetadata.withDataset((Object[]) value, members, partition.dataset(splitIndex));
       }
       values.put(constants[i], value);
     }

@@ -57,7 +57,8 @@ final class ModificationTimes {
     } catch (IOException error) {
       throw new IoException("cannot read the file's metadata: " + error, file.path, null, null);
     }
-    FileStatus status = new FileStatus(0, false, 0, 0, modified, new Path(InputFile.uri(file.path)));
+    FileStatus status =
+        new FileStatus(0, false, 0, 0, modified, new Path(InputFile.uri(file.path)));
     return filters.stream().allMatch(filter -> filter.accept(status));
   }
 

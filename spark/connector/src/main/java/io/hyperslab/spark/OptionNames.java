@@ -15,7 +15,8 @@ public final class OptionNames {
   /** @param names the names as they are documented */
   public OptionNames(String... names) {
     this.names = names;
-    lower = Arrays.stream(names).map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
+    lower =
+        Arrays.stream(names).map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
   }
 
   /** Whether a name, in lower case, is one of these. */

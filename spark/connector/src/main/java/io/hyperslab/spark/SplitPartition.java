@@ -77,9 +77,8 @@ final class SplitPartition implements InputPartition {
     }
     byte[][] answer = Watch.planning(planning -> planning.split(request));
     List<String> planned = new ArrayList<>();
-    Description.header(answer)
-        .get("partitions")
-        .forEach(part -> part.get("splitDatasets").forEach(name -> planned.add(name.asText())));
+    Description.header(answer).get("partitions").forEach(part -> part.get("splitDatasets")
+        .forEach(name -> planned.add(name.asText())));
     datasets = planned.toArray(new String[0]);
     return Arrays.copyOfRange(answer, 1, answer.length);
   }

@@ -222,8 +222,8 @@ public final class H5Read {
     return rows.isCut()
         ? WholeRows.of(partitions, rows, elements)
             .mapPartitions(iterator -> mapped(iterator, row -> make.apply(row._1(), row._2())))
-        : partitions.mapPartitions(iterator -> mapped(
-            rows.read(iterator.next()), row -> make.apply(row.index, elements.apply(row))));
+        : partitions.mapPartitions(iterator ->
+            mapped(rows.read(iterator.next()), row -> make.apply(row.index, elements.apply(row))));
   }
 
   private static <S, T> Iterator<T> mapped(Iterator<S> source, Function<S, T> make) {
