@@ -106,6 +106,7 @@ fn data_type(data_type: &DataType) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     #[test]
     fn unsigned_types_become_types_that_hold_all_values() -> Result<()> {
@@ -117,7 +118,7 @@ mod tests {
     #[test]
     fn a_schema_has_small_attributes_and_the_names_of_the_others() -> Result<()> {
         let texts = [("units".to_owned(), "\"K\"".to_owned()), ("long_name".to_owned(), "x".repeat(5000)), ("é".repeat(5000), "1".to_owned())];
-        let field = Field::new("t", DataType::Int8, false).with_metadata(texts.into_iter().collect());
+        let field = Field::new("t", DataType::Int8, false).with_metadata(HashMap::from(texts));
         let found = struct_type(&Schema::new(vec![field]))?;
         let wanted = json!({"units": "\"K\"", "comment": "[K]", "hyperslab.omitted_attributes": ["long_name", "é".repeat(256)]});
         assert_eq!(found.pointer("/fields/0/metadata"), Some(&wanted));
