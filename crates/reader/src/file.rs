@@ -173,6 +173,7 @@ impl File {
             let shared = self.session().scan_chunks().zip(self.version().ok());
             match shared.filter(|(_, version)| version.modified_nanoseconds.is_some() || version.tag.is_some()) {
                 Some((cache, version)) => {
+                    let version = (version.bytes, version.modified_nanoseconds, version.tag);
                     cache.first_opening(FileIdentity { path: self.opened.path.clone(), format: self.format().name(), version }, self.opening())
                 }
                 None => self.opening(),

@@ -12,8 +12,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hyperslab_array::{ChunkBuffer, Result};
 
-use crate::FileVersion;
-
 /// Bytes of decoded chunks that a scan keeps. Chunks beyond that are decoded again by each window.
 pub const SCAN_CACHE_BYTES: u64 = 256 << 20;
 
@@ -26,7 +24,8 @@ pub(crate) struct FileIdentity {
     pub path: Arc<Path>,
     /// Objects have other IDs in other formats.
     pub format: &'static str,
-    pub version: FileVersion,
+    /// Length, time of the last modification, and entity tag of its version.
+    pub version: (u64, Option<u64>, Option<String>),
 }
 
 /// Key of a chunk.
@@ -226,11 +225,7 @@ mod tests {
     #[test]
     fn openings_of_one_version_have_one_number() -> Result<()> {
         let cache = ChunkCache::new(MAX_BYTES);
-        let file = |format: &'static str, bytes: u64| FileIdentity {
-            path: Path::new("a.h5").into(),
-            format,
-            version: FileVersion { bytes, modified_nanoseconds: Some(1), tag: None },
-        };
+        let file = |format: &'static str, bytes: u64| FileIdentity { path: Path::new("a.h5").into(), format, version: (bytes, Some(1), None) };
         assert_eq!([cache.first_opening(file("hdf5", 9), 1), cache.first_opening(file("hdf5", 9), 2)], [1, 1]);
         assert_eq!([cache.first_opening(file("hdf5", 8), 3), cache.first_opening(file("netcdf4", 9), 4)], [3, 4], "another version, and other objects");
         value(&cache, key(1, 1), 1)?;
