@@ -58,6 +58,61 @@ def test_the_same_calls_make_the_same_file(tmp_path: pathlib.Path) -> None:
     assert wanted["members"]["exact"][3] == repr(np.array(BEYOND, dtype="u8"))
 
 
+def tracked(path: pathlib.Path, module: ModuleType, configured: bool, of_file: bool | None, options: dict[str, Any]) -> dict[str, Any]:
+    """Which objects track the order of their links and attributes, by h5py."""
+    config = module.get_config()
+    config.track_order = configured
+    try:
+        with module.File(path, "w", track_order=of_file) as f:
+            f.create_group("g", **options)
+            f.create_group("p/q", **options)
+            f.create_dataset("d/x", data=1, **options)
+            f.create_dataset("y", data=[1], **options)
+            f["e/x"] = 1
+            f["word"] = b"a"
+            f.require_group("r/s")
+    finally:
+        config.track_order = False
+    found: dict[str, Any] = {}
+    with h5py.File(path) as f:
+        for name in ("/", "g", "p", "p/q", "d", "d/x", "y", "e", "e/x", "word", "r", "r/s"):
+            properties = f[name].id.get_create_plist()
+            # HDF5 gives groups that a path creates in passing the order of attributes of the last one.
+            found[name] = [] if name in ("p", "d", "e", "r") else [properties.get_attr_creation_order()]
+            if isinstance(f[name], h5py.Group):
+                found[name].append(properties.get_link_creation_order())
+    return found
+
+
+@pytest.mark.parametrize("of_file", [None, False, True])
+@pytest.mark.parametrize("configured", [False, True])
+def test_objects_track_order_as_those_of_h5py(tmp_path: pathlib.Path, configured: bool, of_file: bool | None) -> None:
+    for options in ({}, {"track_order": None}, {"track_order": False}, {"track_order": True}):
+        judge, found = (tracked(tmp_path / "a.h5", module, configured, of_file, options) for module in (h5py, ours))
+        assert found == judge, options
+
+
+def grown(path: pathlib.Path, module: ModuleType) -> dict[str, Any]:
+    """Datasets that are resized after they were created with `chunks=True`, and bytes as attributes, by h5py."""
+    with module.File(path, "w") as f:
+        f.create_dataset("line", shape=(4,), maxshape=(None,), chunks=True, dtype="i4").resize((9,))
+        f.create_dataset("plane", data=np.arange(6).reshape(2, 3), maxshape=(None, 7), chunks=True).resize((4, 5))
+        for name, value in {"bytes": b"abc", "empty": b"", "list": [b"a", b"bc"], "fixed": np.bytes_(b"xy"), "void": np.void(b"a\0b"), "text": "abc"}.items():
+            f.attrs[name] = value
+    found: dict[str, Any] = {}
+    with h5py.File(path) as f:
+        for name in f:
+            found[name] = f[name].shape, f[name].maxshape, f[name][...].tolist()
+        for name in f.attrs:
+            attribute = h5py.h5a.open(f.id, name.encode())
+            found[f"@{name}"] = attribute.get_type().encode(), attribute.shape, attribute.get_space().get_simple_extent_type()
+    return found
+
+
+def test_datasets_of_guessed_chunks_grow_and_attributes_of_bytes_have_the_types_of_h5py(tmp_path: pathlib.Path) -> None:
+    assert grown(tmp_path / "a.h5", ours) == grown(tmp_path / "b.h5", h5py)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_blocks_select_what_h5pys_select(tmp_path: pathlib.Path, seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use arrow_schema::DataType;
 use hyperslab::predicate::Predicate;
-use hyperslab::scan::{ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, TopBound, file_columns};
+use hyperslab::scan::{BoxSplit, ChunkCount, Plan, PlanExtent, ScanRequest, Split, SplitPolicy, TopBound, file_columns};
 use hyperslab::storage::is_address;
 use hyperslab::{Cancellation, Error, ErrorKind, File, Result, Session, interruption};
 use jni::JNIEnv;
@@ -55,7 +55,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_end<'local>(mut env: JNIEnv<
 }
 
 /// Describes the table: `{"files": …, "schema": …, "rows": …, "valueBytes": …, "exact": …, "chunks": …, "chunksLeft": …, "listSizes":
-/// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …], "groups": …}`. `listSizes` has the list length of each column whose
+/// {…}, "skipped": […], "omitted": [{"name": …, "reason": …}, …], "groups": …, "chunkRowBytes": …}`. `chunkRowBytes` has the bytes
+/// of the chunks of a range of rows, if these are several. `listSizes` has the list length of each column whose
 /// lists all have the same length. `omitted` has the members of the group that are not a column in any file. `files` is the number
 /// of files that were not skipped; a table of known columns may have none. `groups` is an upper bound of the number of groups by the
 /// `keys` of the request; null if splits do not compute them without making rows.
@@ -71,7 +72,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let cancellation = PLANNINGS.find(planning)?;
         let files = plan_each_file(&request, &cancellation, |plan| {
             let groups = request.keys.as_ref().map_or(Ok(None), |keys| plan.group_bound(keys))?;
-            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec(), groups))
+            Ok((plan.schema().as_ref().clone(), plan.extent()?, plan.chunk_count()?, plan.omitted().to_vec(), groups, plan.chunk_row_bytes()?))
         })?;
         // Only a table whose columns are known gets a request for columns.
         if files.done.is_empty() && request.columns.is_none() {
@@ -80,7 +81,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let schema = union(files.done.iter().map(|(index, (schema, ..))| (path_of(&request, *index), schema)), request.nonconforming)?;
         let mut whole = PlanExtent::none();
         let mut chunks = ChunkCount::none();
-        for (_, (_, extent, count, _, _)) in files.done.iter() {
+        for (_, (_, extent, count, ..)) in files.done.iter() {
             chunks.all = chunks.all.saturating_add(count.all);
             chunks.left = chunks.left.saturating_add(count.left);
             whole.rows = whole.rows.saturating_add(extent.rows);
@@ -95,12 +96,12 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
         let omitted: BTreeMap<&str, &str> = files
             .done
             .iter()
-            .flat_map(|(_, (_, _, _, omitted, _))| omitted)
+            .flat_map(|(_, (_, _, _, omitted, ..))| omitted)
             .filter(|omitted| schema.field_with_name(&omitted.name).is_err())
             .map(|omitted| (omitted.name.as_str(), omitted.reason.as_str()))
             .collect();
         let omitted: Vec<_> = omitted.into_iter().map(|(name, reason)| json!({"name": name, "reason": reason})).collect();
-        let groups = files.done.iter().try_fold(0u64, |sum, (_, (.., groups))| Some(sum.saturating_add((*groups)?)));
+        let groups = files.done.iter().try_fold(0u64, |sum, (_, (.., groups, _))| Some(sum.saturating_add((*groups)?)));
         let answer = json!({
             "groups": groups.map(long).transpose()?,
             "files": files.done.len(),
@@ -111,6 +112,7 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
             "chunks": long(chunks.all)?,
             "chunksLeft": long(chunks.left)?,
             "listSizes": list_sizes,
+            "chunkRowBytes": long(files.done.iter().map(|(_, (.., bytes))| *bytes).max().unwrap_or(0))?,
             "skipped": files.skipped,
             "omitted": omitted,
         });
@@ -120,8 +122,9 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_describe<'local>(
 }
 
 /// The serialized splits, after a first element that assigns them to partitions:
-/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "splitFiles": […], "files": {…}}, …], "skipped":
-/// […]}`. `splitFiles` has the index of each split's file in the request. `files` has the bytes of values to read from each
+/// `{"partitions": [{"first": 0, "count": 2, "rows": …, "valueBytes": …, "splitFiles": […], "splitDatasets": […], "splitBoxes": […], "files":
+/// {…}}, …], "skipped": […]}`. `splitFiles` has the index of each split's file in the request, `splitDatasets` the path of its object, and
+/// `splitBoxes`, if the request sets `boxes`, its first row, number of rows, first column and number of columns. `files` has the bytes of values to read from each
 /// file, if the request sets `placement`.
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
@@ -140,7 +143,11 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
         if let Some(top) = request.top.clone().filter(|_| !may_skip_files) {
             request.bound = top_bound(&request, &top, &cancellation)?;
         }
-        let mut files = plan_each_file(&request, &cancellation, |plan| encoded_splits(plan, &policy, request.order))?;
+        let mut files = plan_each_file(&request, &cancellation, |plan| match request.boxes {
+            true => encoded_boxes(plan, target_bytes),
+            false => encoded_splits(plan, &policy, request.order),
+        })?;
+        number_rows(&mut files);
         if let Some(offset) = request.offset {
             keep_rows(&mut files, offset..request.limit.unwrap_or(u64::MAX))?;
         }
@@ -166,6 +173,8 @@ pub extern "system" fn Java_io_hyperslab_NativePlan_split<'local>(
             Ok(json!({
                 "files": bytes_by_file,
                 "splitFiles": file_indexes.get(range.clone()).unwrap_or_default(),
+                "splitDatasets": members.iter().map(|split| split.object.as_str()).collect::<Vec<_>>(),
+                "splitBoxes": members.iter().filter_map(|split| split.part).collect::<Vec<[u64; 4]>>(),
                 "first": range.start,
                 "count": range.len(),
                 "rows": long(sum(|split| split.rows))?,
@@ -201,6 +210,10 @@ struct EncodedSplit {
     value_bytes: u64,
     /// Storage targets with their bytes, if the order needs them.
     targets: Vec<(u32, u64)>,
+    /// Path of the object.
+    object: String,
+    /// First row, number of rows, first column and number of columns of a box.
+    part: Option<[u64; 4]>,
 }
 
 fn encoded_splits(plan: &Plan, policy: &SplitPolicy, order: Order) -> Result<Vec<EncodedSplit>> {
@@ -213,9 +226,39 @@ fn encoded_splits(plan: &Plan, policy: &SplitPolicy, order: Order) -> Result<Vec
         let rows = split.rows().end.saturating_sub(split.rows().start);
         let share = u128::from(rows) * u128::from(extent.value_bytes) / u128::from(extent.rows.max(1));
         let value_bytes = u64::try_from(share).unwrap_or(u64::MAX);
-        Ok(EncodedSplit { bytes: split.encode()?, rows, value_bytes, targets })
+        Ok(EncodedSplit { bytes: split.encode()?, rows, value_bytes, targets, object: split.object().to_owned(), part: None })
     };
     splits.into_iter().map(encode).collect()
+}
+
+fn encoded_boxes(plan: &Plan, target_bytes: u64) -> Result<Vec<EncodedSplit>> {
+    let extent = plan.extent()?;
+    let encode = |BoxSplit { split, rows, columns, .. }| {
+        let cells = split.rows().end.saturating_sub(split.rows().start);
+        let share = u128::from(cells) * u128::from(extent.value_bytes) / u128::from(extent.rows.max(1));
+        Ok(EncodedSplit {
+            bytes: split.encode()?,
+            rows: cells,
+            value_bytes: u64::try_from(share).unwrap_or(u64::MAX),
+            targets: Vec::new(),
+            object: split.object().to_owned(),
+            part: Some([rows.start, rows.end - rows.start, columns.start, columns.end - columns.start]),
+        })
+    };
+    plan.split_boxes(target_bytes)?.into_iter().map(encode).collect()
+}
+
+/// Numbers the rows of boxes through all files.
+fn number_rows(files: &mut EachFile<Vec<EncodedSplit>>) {
+    let mut first = 0u64;
+    for (_, splits) in &mut files.done {
+        let mut end = first;
+        for [row, rows, ..] in splits.iter_mut().filter_map(|split| split.part.as_mut()) {
+            *row = row.saturating_add(first);
+            end = end.max(row.saturating_add(*rows));
+        }
+        first = end;
+    }
 }
 
 /// A condition that the first rows of the table meet, if dimensions or indexes know one.

@@ -15,6 +15,7 @@ use crate::boundary::{bytes, guard, jni_error, long, text};
 use crate::exported::{export_batch, export_schema};
 use crate::request::TopRequest;
 use crate::session_pool::PooledSession;
+use crate::shared_chunks;
 use crate::table::Table;
 
 struct Reader {
@@ -224,6 +225,15 @@ pub extern "system" fn Java_io_hyperslab_NativeReader_counters<'local>(mut env: 
 #[unsafe(no_mangle)]
 pub extern "system" fn Java_io_hyperslab_NativeReader_close<'local>(mut env: JNIEnv<'local>, _: JClass<'local>, reader: jlong) {
     guard(&mut env, |_| READERS.remove(reader).map(drop));
+}
+
+/// Drops the decoded chunks that the tasks of this process share.
+#[unsafe(no_mangle)]
+pub extern "system" fn Java_io_hyperslab_NativeReader_forgetChunks<'local>(mut env: JNIEnv<'local>, _: JClass<'local>) {
+    guard(&mut env, |_| {
+        shared_chunks::chunks().clear();
+        Ok(())
+    });
 }
 
 /// The number of open readers.

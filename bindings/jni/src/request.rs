@@ -10,6 +10,7 @@ use hyperslab::{Error, Interpretation, Limits, MissingSources, PathPolicy, Resul
 use serde::Deserialize;
 
 use crate::native_files::{JavaOpener, RemoteCounters};
+use crate::shared_chunks;
 
 fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T> {
     serde_json::from_str(json).map_err(|e| Error::invalid_input(format!("invalid request: {e}")))
@@ -75,6 +76,7 @@ impl SessionRequest {
             .with_paths(paths)
             .with_missing_sources(missing_sources)
             .with_limits(limits)
+            .with_scan_chunks(Some(shared_chunks::chunks()))
             .with_opener(match &self.file_systems {
                 Some(key) => Some(Arc::new(JavaOpener::new(key, counters)?)),
                 None => None,
@@ -103,6 +105,8 @@ pub(crate) enum Nonconforming {
     /// Missing columns are null, a column of several types gets the narrowest type that holds all values, and a file without
     /// the dataset has no rows.
     Null,
+    /// As [`Nonconforming::Null`], but a column of several types is an error.
+    Merge,
 }
 
 /// Order of the partitions of a table. The rows of each are in order in any case.
@@ -229,6 +233,9 @@ pub(crate) struct TableRequest {
     /// Order of the partitions.
     #[serde(default)]
     pub order: Order,
+    /// Whether splits are boxes of cells, cut along the first two dimensions.
+    #[serde(default)]
+    pub boxes: bool,
     #[serde(default)]
     pub session: SessionRequest,
     /// A condition that planning adds to the predicates.

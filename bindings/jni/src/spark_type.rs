@@ -1,5 +1,7 @@
 //! Spark type: converts an Arrow schema to Spark's JSON of a `StructType`.
 
+use std::collections::BTreeMap;
+
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
 use hyperslab::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -10,6 +12,15 @@ pub(crate) fn struct_type(schema: &Schema) -> Result<Value> {
     let fields = schema.fields().iter().map(|f| field(f)).collect::<Result<Vec<_>>>()?;
     Ok(json!({"type": "struct", "fields": fields}))
 }
+
+/// Maximum bytes of the name and value of an attribute in a schema, which Spark sends with each plan.
+const MAX_ATTRIBUTE_BYTES: usize = 4096;
+
+/// Metadata key with the names of the attributes that are larger.
+const OMITTED: &str = "hyperslab.omitted_attributes";
+
+/// Maximum number of characters of such a name.
+const MAX_NAME_CHARS: usize = 256;
 
 /// Name of the attribute with the Spark type of a column that was written as counts with units.
 pub(crate) const SPARK_TYPE: &str = "spark_type";
@@ -36,16 +47,26 @@ fn field(field: &Field) -> Result<Value> {
 }
 
 fn described(field: &Field, data_type: Value) -> Value {
-    let mut metadata: Map<String, Value> = field.metadata().iter().map(|(k, v)| (k.clone(), json!(v))).collect();
-    if let Some(comment) = comment(field) {
+    let (kept, omitted): (BTreeMap<_, _>, BTreeMap<_, _>) = field.metadata().iter().partition(|(name, value)| name.len() + value.len() <= MAX_ATTRIBUTE_BYTES);
+    let mut metadata: Map<String, Value> = kept.iter().map(|(k, v)| ((*k).clone(), json!(v))).collect();
+    if let Some(comment) = comment(&kept) {
         metadata.insert("comment".to_owned(), json!(comment));
+    }
+    if !omitted.is_empty() {
+        let names: Vec<&str> = omitted.keys().map(|name| shortened(name)).collect();
+        metadata.insert(OMITTED.to_owned(), json!(names));
     }
     json!({"name": field.name(), "type": data_type, "nullable": field.is_nullable(), "metadata": metadata})
 }
 
-fn comment(field: &Field) -> Option<String> {
+/// The beginning of a name that may be long.
+fn shortened(name: &str) -> &str {
+    name.char_indices().nth(MAX_NAME_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
+}
+
+fn comment(metadata: &BTreeMap<&String, &String>) -> Option<String> {
     // Values are JSON, so strings have quotes.
-    let plain = |name: &str| field.metadata().get(name).map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.clone()));
+    let plain = |name: &str| metadata.get(&name.to_owned()).map(|text| serde_json::from_str(text).unwrap_or_else(|_| (*text).clone()));
     match (plain("long_name"), plain("units")) {
         (Some(name), Some(units)) => Some(format!("{name} [{units}]")),
         (Some(name), None) => Some(name),
@@ -85,11 +106,22 @@ fn data_type(data_type: &DataType) -> Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashMap;
 
     #[test]
     fn unsigned_types_become_types_that_hold_all_values() -> Result<()> {
         let types = [DataType::UInt8, DataType::UInt16, DataType::UInt32, DataType::UInt64].map(|t| data_type(&t).ok());
         assert_eq!(types, ["short", "integer", "long", "decimal(20,0)"].map(|t| Some(json!(t))));
+        Ok(())
+    }
+
+    #[test]
+    fn a_schema_has_small_attributes_and_the_names_of_the_others() -> Result<()> {
+        let texts = [("units".to_owned(), "\"K\"".to_owned()), ("long_name".to_owned(), "x".repeat(5000)), ("é".repeat(5000), "1".to_owned())];
+        let field = Field::new("t", DataType::Int8, false).with_metadata(HashMap::from(texts));
+        let found = struct_type(&Schema::new(vec![field]))?;
+        let wanted = json!({"units": "\"K\"", "comment": "[K]", "hyperslab.omitted_attributes": ["long_name", "é".repeat(256)]});
+        assert_eq!(found.pointer("/fields/0/metadata"), Some(&wanted));
         Ok(())
     }
 

@@ -32,7 +32,7 @@ pub(crate) fn union<'a>(files: impl IntoIterator<Item = (&'a str, &'a Schema)>, 
                     }
                     *merged = merged.clone().with_data_type(data_type).with_nullable(nullable);
                 }
-                None if nonconforming == Nonconforming::Null => fields.push((field.as_ref().clone().with_nullable(true), file)),
+                None if nonconforming != Nonconforming::Error => fields.push((field.as_ref().clone().with_nullable(true), file)),
                 None => return Err(missing(field.name(), file, first_file)),
             }
         }
@@ -61,6 +61,7 @@ fn common(a: &DataType, b: &DataType, nonconforming: Nonconforming) -> Result<Da
     }
     match (wider(a, b), nonconforming) {
         (Some(wider), Nonconforming::Null) => Ok(wider),
+        (Some(_), Nonconforming::Merge) => Err("option mergeSchema keeps types; set option nonconforming=null instead to convert to a type that holds both"),
         (Some(_), Nonconforming::Error) => Err("set option nonconforming=null to convert to a type that holds both"),
         (None, _) => Err("no type holds the values of both"),
     }

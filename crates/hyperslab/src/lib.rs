@@ -159,7 +159,7 @@ pub mod storage {
 pub use hyperslab_array::{
     Attribute, Axis, ByteOrder, Cancellation, CharacterSet, ChunkGrid, Dataspace, Datatype, Elements, EnumMember, Error, ErrorKind, FloatFormat, FloatLayout,
     HeapObjects, HeapReference, HyperslabAxis, Mantissa, Member, ReferenceKind, ReferenceTarget, ReferencedPart, Result, Selection, StoredSelection,
-    StringPadding, TimeEncoding, interruption, name,
+    StringPadding, TimeEncoding, interruption, name, suggest,
 };
 pub use hyperslab_formats::filter;
 pub use hyperslab_formats::hdf5::edit::FileSpace;
@@ -169,7 +169,7 @@ pub use hyperslab_formats::{
     Format, Interpretation, Limits, Link, LinkTarget, Links, Object, ObjectId, ObjectProperties, StorageLayout, VirtualMapping,
 };
 pub use hyperslab_reader::{
-    Counters, EachRead, File, FileVersion, Found, Gathered, MadeChunkIndex, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced, Session,
-    SessionOptions, Visit, Walk, Walked, reference_target,
+    ChunkCache, Counters, EachRead, File, FileVersion, Found, Gathered, MadeChunkIndex, Mask, MissingSources, PathPolicy, Pick, Picked, Referenced,
+    SCAN_CACHE_BYTES, Session, SessionOptions, Visit, Walk, Walked, decoding_memory_bound, reference_target,
 };
 pub use session::{extensions, new_session, new_session_with_indexes};

@@ -12,7 +12,7 @@ use hyperslab_formats::{ArrayFile, Dataset, Format, ObjectId};
 use hyperslab_storage::{ForkMutex, shown_address};
 
 use crate::Session;
-use crate::kept::chunk_cache::ChunkCache;
+use crate::kept::chunk_cache::{ChunkCache, FileIdentity};
 use crate::kept::chunk_places::ChunkPlaces;
 use crate::kept::linked_files::LinkedFiles;
 use crate::kept::look_ahead::LookAhead;
@@ -55,6 +55,8 @@ struct Opened {
     look_ahead: LookAhead,
     /// Whether the session may keep decoded chunks of it.
     has_kept_chunks: AtomicBool,
+    /// The opening under which scans keep its chunks.
+    scan_opening: OnceLock<u64>,
 }
 
 /// The number of the next opening.
@@ -94,9 +96,21 @@ impl File {
     pub(crate) fn new(session: Session, path: impl Into<Arc<Path>>, array_file: Arc<dyn ArrayFile>, depth: u32) -> Self {
         let path = path.into();
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks) = Default::default();
-        let opened = Opened { number, session, path, array_file, linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks };
-        let opened = Arc::new(opened);
+        let (linked_files, present_extents, kept, paths, chunk_places, look_ahead, has_kept_chunks, scan_opening) = Default::default();
+        let opened = Arc::new(Opened {
+            number,
+            session,
+            path,
+            array_file,
+            linked_files,
+            present_extents,
+            kept,
+            paths,
+            chunk_places,
+            look_ahead,
+            has_kept_chunks,
+            scan_opening,
+        });
         Self { opened, depth, as_written: false, chunks: None, steps: None }
     }
     pub(crate) fn linked_files(&self) -> &LinkedFiles<Self> {
@@ -151,6 +165,20 @@ impl File {
     /// Identifies this opening among all of this process.
     pub fn opening(&self) -> u64 {
         self.opened.number
+    }
+    /// The opening under which scans keep the chunks of this file while it is unchanged: if sessions share a cache, that of the first
+    /// opening of the same version.
+    pub(crate) fn scan_opening(&self) -> u64 {
+        *self.opened.scan_opening.get_or_init(|| {
+            let shared = self.session().scan_chunks().zip(self.version().ok());
+            match shared.filter(|(_, version)| version.modified_nanoseconds.is_some() || version.tag.is_some()) {
+                Some((cache, version)) => {
+                    let version = (version.bytes, version.modified_nanoseconds, version.tag);
+                    cache.first_opening(FileIdentity { path: self.opened.path.clone(), format: self.format().name(), version }, self.opening())
+                }
+                None => self.opening(),
+            }
+        })
     }
     /// Where its chunks are, as far as reads have asked.
     pub(crate) fn chunk_places(&self) -> &ChunkPlaces {

@@ -32,6 +32,8 @@ pub struct SessionOptions {
     /// Bytes of decoded chunks that are kept for small reads of neighboring elements, over all files of the session; 0 keeps
     /// none. A chunk of more than an eighth of it is not kept.
     pub chunk_cache_bytes: u64,
+    /// A cache of decoded chunks that the scans of several sessions share; without one, each scan has its own.
+    pub scan_chunks: Option<Arc<ChunkCache>>,
     /// Options of object stores and HTTP servers.
     pub storage: StorageOptions,
     /// Opens addresses instead of the stores that are built in.
@@ -40,8 +42,8 @@ pub struct SessionOptions {
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        let (threads, limits, interpretation, paths, missing_sources, storage, opener) = Default::default();
-        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES, storage, opener }
+        let (threads, limits, interpretation, paths, missing_sources, scan_chunks, storage, opener) = Default::default();
+        Self { threads, limits, interpretation, paths, missing_sources, chunk_cache_bytes: CHUNK_CACHE_BYTES, scan_chunks, storage, opener }
     }
 }
 
@@ -93,6 +95,12 @@ impl SessionOptions {
     pub fn with_chunk_cache_bytes(self, chunk_cache_bytes: u64) -> Self {
         Self { chunk_cache_bytes, ..self }
     }
+
+    /// With a cache of decoded chunks that scans share with those of other sessions; `None` gives each scan its own.
+    #[must_use]
+    pub fn with_scan_chunks(self, scan_chunks: Option<Arc<ChunkCache>>) -> Self {
+        Self { scan_chunks, ..self }
+    }
 }
 
 /// Threads and limits. Cheap to clone.
@@ -109,6 +117,7 @@ struct Shared {
     values: Arc<buffer_pool::BufferPool>,
     chunk_cache_bytes: u64,
     chunk_cache: PerProcess<ChunkCache>,
+    scan_chunks: Option<Arc<ChunkCache>>,
     counters: Counters,
     extensions: Extensions,
     storage: StorageOptions,
@@ -156,6 +165,7 @@ impl Session {
             values: Arc::default(),
             chunk_cache_bytes: options.chunk_cache_bytes,
             chunk_cache: PerProcess::new(ChunkCache::new(options.chunk_cache_bytes)),
+            scan_chunks: options.scan_chunks,
             counters: Counters::new(),
             extensions,
             storage: options.storage,
@@ -255,6 +265,10 @@ impl Session {
     pub(crate) fn chunk_cache(&self) -> Option<&ChunkCache> {
         let max_bytes = self.0.chunk_cache_bytes;
         (max_bytes > 0).then(|| self.0.chunk_cache.get(|| ChunkCache::new(max_bytes)))
+    }
+    /// The cache of decoded chunks that scans share with those of other sessions, if there is one.
+    pub fn scan_chunks(&self) -> Option<&Arc<ChunkCache>> {
+        self.0.scan_chunks.as_ref()
     }
     /// Bytes of the largest chunk that is kept for small reads.
     pub(crate) fn max_kept_chunk_bytes(&self) -> u64 {

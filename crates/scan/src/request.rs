@@ -57,6 +57,16 @@ pub enum Nonconforming {
     Null,
 }
 
+/// Indexes along a dimension of the rows.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[expect(clippy::exhaustive_structs, reason = "a range of a dimension has nothing else")]
+pub struct DimensionRange {
+    /// The dimension.
+    pub dimension: usize,
+    /// The half-open range of its indexes.
+    pub indexes: std::ops::Range<u64>,
+}
+
 /// A scan: which object, as which table, which rows and columns.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -77,6 +87,8 @@ pub struct ScanRequest {
     pub columns: Option<Vec<String>>,
     /// Condition on the rows; `None` selects all rows.
     pub predicate: Option<Predicate>,
+    /// The only indexes of one dimension whose rows are read; `None` selects all.
+    pub range: Option<DimensionRange>,
     /// Maximum number of rows, from the start.
     pub limit: Option<u64>,
     /// Maximum number of rows of a record batch.
@@ -98,6 +110,7 @@ impl ScanRequest {
             layout: None,
             columns: None,
             predicate: None,
+            range: None,
             limit: None,
             batch_rows: 65_536,
             decode: true,

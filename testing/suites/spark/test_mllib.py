@@ -304,3 +304,75 @@ def test_keys_beyond_31_bits(spark: Any, tmp_path: pathlib.Path) -> None:
     last = points.getNumPartitions() - 1
     key_and_value = spark.sparkContext.runJob(points, lambda part: [list(part)[-1]], [last])
     assert key_and_value == [(9, rows - 1)]
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """H5Spark's case: rows of many chunks. The last chunks of rows and columns are not whole."""
+    path = tmp_path_factory.mktemp("wide") / "wide.h5"
+    rng = np.random.default_rng(5)
+    with h5py.File(path, "w") as f:
+        f.create_dataset("x", data=np.where(rng.random((25, 9_100)) < 0.9, 0, rng.integers(1, 99, (25, 9_100))).astype("f4"), chunks=(10, 500), compression=1)
+        f.create_dataset("cube", data=rng.integers(-9, 9, (7, 300, 11)), chunks=(3, 40, 4))
+        f["x"].attrs["_FillValue"] = np.float32(98)
+    return str(path)
+
+
+def as_numpy(path: str, dataset: str) -> np.ndarray:
+    data = values(path, dataset).astype("f8")
+    return np.where(data == 98, np.nan, data) if dataset == "/x" else data
+
+
+@pytest.mark.parametrize("dataset", ["/x", "/cube"])
+def test_wide_rows_are_cut_along_columns_too(spark: Any, wide: str, dataset: str) -> None:
+    data = as_numpy(wide, dataset)
+    boxes = {"/x": 3 * 19, "/cube": 3 * 8}[dataset]
+    points = mllib.h5read_point(spark, wide, dataset, 1000)
+    assert points.getNumPartitions() == boxes
+    found = np.full(data.size, 1e9)
+    for value, key in points.collect():
+        assert found[key] == 1e9
+        found[key] = value
+    np.testing.assert_array_equal(found, data.reshape(-1))
+    for partitions in (1000, 20):
+        rows = mllib.h5read_irow(spark, wide, dataset, partitions).collect()
+        assert [row.index for row in rows] == list(range(len(data))), "in order"
+        np.testing.assert_array_equal([row.vector.toArray() for row in rows], data)
+
+
+def test_other_structures_of_wide_rows(spark: Any, wide: str) -> None:
+    data = as_numpy(wide, "/cube")
+    stored = values(wide, "/cube")
+    read = mllib.h5read(spark, wide, "/cube", 1000).collect()
+    assert read[0].dtype == stored.dtype
+    np.testing.assert_array_equal(read, stored)
+    np.testing.assert_array_equal([vector.toArray() for vector in mllib.h5read_vec(spark, wide, "/cube", 1000).collect()], data)
+    labeled = mllib.h5read_labeled(spark, wide, "/cube", 2, 1000).collect()
+    np.testing.assert_array_equal([point.label for point in labeled], data[:, 2])
+    entries = mllib.h5read_coordmat(spark, wide, "/cube", 1000)
+    assert (entries.numRows(), entries.numCols()) == data.shape
+    found = np.zeros(data.shape)
+    for entry in entries.entries.collect():
+        found[entry.i, entry.j] = entry.value
+    np.testing.assert_array_equal(found, data)
+    np.testing.assert_array_equal(mllib.h5read_blockmat(spark, wide, "/cube", 1000).toLocalMatrix().toArray(), data)
+    matrix = mllib.h5read_rowmat(spark, wide, "/cube", 1000)
+    assert (matrix.numRows(), matrix.numCols()) == data.shape
+
+
+def test_wide_rows_of_several_files(spark: Any, wide: str, tmp_path: pathlib.Path) -> None:
+    rng = np.random.default_rng(6)
+    with h5py.File(tmp_path / "b.h5", "w") as f:
+        f.create_dataset("cube", data=rng.integers(-9, 9, (4, 300, 11)), chunks=(4, 300, 11))
+    data = np.concatenate([values(wide, "/cube"), values(str(tmp_path / "b.h5"), "/cube")])
+    rows = mllib.h5read_irow(spark, [wide, str(tmp_path / "b.h5")], "/cube", 500).collect()
+    assert [row.index for row in rows] == list(range(11))
+    np.testing.assert_array_equal([row.vector.toArray() for row in rows], data)
+
+
+def test_the_partitions_of_h5sparks_wide_array(spark: Any, tmp_path: pathlib.Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as f:
+        f.create_dataset("x", shape=(10, 500_000), dtype="f8", chunks=(10, 5_000), fillvalue=1.5)
+    entries = mllib.h5read_coordmat(spark, str(tmp_path / "a.h5"), "/x", 100).entries
+    assert (entries.getNumPartitions(), entries.count()) == (100, 5_000_000)
+    assert mllib.h5read_irow(spark, str(tmp_path / "a.h5"), "/x", 5).getNumPartitions() == 5

@@ -53,6 +53,7 @@ def test_the_metadata_of_files(spark: Any, folder: pathlib.Path) -> None:
         "file_block_start",
         "file_block_length",
         "file_modification_time",
+        "dataset",
     ]
 
 
@@ -60,7 +61,26 @@ def test_the_members_are_those_of_sparks_own_sources(spark: Any, folder: pathlib
     spark.range(3).coalesce(1).write.parquet(str(tmp_path / "own"))
     own = spark.read.parquet(str(tmp_path / "own")).selectExpr("_metadata.*").schema
     ours = spark.read.format("hdf5").option("dataset", "/id").load(str(folder)).selectExpr("_metadata.*").schema
-    assert [(field.name, field.dataType) for field in ours] == [(field.name, field.dataType) for field in own if not field.name.startswith("row_")]
+    assert [(field.name, field.dataType) for field in ours][:-1] == [(field.name, field.dataType) for field in own if not field.name.startswith("row_")]
+
+
+def test_the_dataset_of_a_row(spark: Any, tmp_path: pathlib.Path) -> None:
+    """The HDF Group's example: statistics of each dataset that a list names."""
+    numbers = {"a.h5": {"x": [1, 2], "deep/x": [3]}, "b.h5": {"x": [10, 20, 30]}}
+    for name, datasets in numbers.items():
+        with h5py.File(tmp_path / name, "w") as f:
+            for dataset, values in datasets.items():
+                f[dataset] = values
+    (tmp_path / "list.csv").write_text("file,dataset\na.h5,/x\na.h5,/deep/x\nb.h5,/x\n")
+    frame = spark.read.format("hdf5").load(str(tmp_path / "list.csv"))
+    wanted = sorted((name, f"/{dataset}", sum(values)) for name, datasets in numbers.items() for dataset, values in datasets.items())
+    groups = frame.groupBy("_metadata.file_name", "_metadata.dataset").agg({"x": "sum"}).collect()
+    assert sorted(tuple(row) for row in groups) == wanted
+    assert sorted(row.x for row in frame.where("_metadata.dataset = '/deep/x'").collect()) == [3]
+    wild = spark.read.format("hdf5").option("dataset", "/*/x").load(str(tmp_path / "a.h5"))
+    assert [tuple(row) for row in wild.select("x", "_metadata.dataset").collect()] == [(3, "/deep/x")]
+    group = spark.read.format("hdf5").load(str(tmp_path / "b.h5"))
+    assert {row.dataset for row in group.select("_metadata.dataset").collect()} == {"/"}
 
 
 def test_damaged_files_are_named(spark: Any, folder: pathlib.Path, tmp_path: pathlib.Path) -> None:

@@ -1,9 +1,12 @@
 //! Chunk cache: decoded chunks that several reads need, so that each is decoded once.
 //!
 //! A session has one for small reads of neighboring elements. A scan has one of its own: rows come in row-major order, so if
-//! chunks span several indexes of a slow dimension, the windows of each of these indexes need the same chunks.
+//! chunks span several indexes of a slow dimension, the windows of each of these indexes need the same chunks. Scans of several
+//! sessions can share one ([`SessionOptions::scan_chunks`](crate::SessionOptions::scan_chunks)), so that tasks of one process
+//! decode a chunk once.
 
 use std::collections::{HashMap, VecDeque};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -12,10 +15,23 @@ use hyperslab_array::{ChunkBuffer, Result};
 /// Bytes of decoded chunks that a scan keeps. Chunks beyond that are decoded again by each window.
 pub const SCAN_CACHE_BYTES: u64 = 256 << 20;
 
+/// Maximum number of files whose openings share chunks; if there are more, all are forgotten.
+const MAX_FILES: usize = 1 << 14;
+
+/// What the openings of a file have in common that share chunks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct FileIdentity {
+    pub path: Arc<Path>,
+    /// Objects have other IDs in other formats.
+    pub format: &'static str,
+    /// Length, time of the last modification, and entity tag of its version.
+    pub version: (u64, Option<u64>, Option<String>),
+}
+
 /// Key of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ChunkKey {
-    /// Number of the opening of its file.
+    /// Number of the opening of its file, or the first of the openings that share chunks.
     pub opening: u64,
     /// ID of its dataset.
     pub dataset: u64,
@@ -45,6 +61,14 @@ struct State {
     /// In order of arrival, with their bytes.
     order: VecDeque<(ChunkKey, u64)>,
     bytes: u64,
+    /// The first opening of each file whose openings share chunks.
+    files: HashMap<FileIdentity, u64>,
+}
+
+impl std::fmt::Debug for ChunkCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChunkCache").field("max_bytes", &self.max_bytes).finish_non_exhaustive()
+    }
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -105,10 +129,24 @@ impl ChunkCache {
         (!state.slots.contains_key(&key)).then(|| state.insert(key, bytes, self.max_bytes))
     }
 
+    /// The number of the first opening of a file, which is `opening` if there was none.
+    pub(crate) fn first_opening(&self, file: FileIdentity, opening: u64) -> u64 {
+        let mut state = locked(&self.state);
+        if state.files.len() >= MAX_FILES {
+            state.files.clear();
+        }
+        *state.files.entry(file).or_insert(opening)
+    }
+
+    /// Drops all chunks.
+    pub fn clear(&self) {
+        *locked(&self.state) = State::default();
+    }
+
     /// Drops the chunks of one opening.
     pub(crate) fn forget(&self, opening: u64) {
         let mut state = locked(&self.state);
-        let State { slots, order, bytes } = &mut *state;
+        let State { slots, order, bytes, .. } = &mut *state;
         order.retain(|(key, size)| {
             let stays = key.opening != opening;
             if !stays {
@@ -181,6 +219,19 @@ mod tests {
         let cache = ChunkCache::new(10);
         assert_eq!(value(&cache, key(0, 1), 1)?, [1]);
         assert_eq!(value(&cache, key(0, 1), 2)?, [2]);
+        Ok(())
+    }
+
+    #[test]
+    fn openings_of_one_version_have_one_number() -> Result<()> {
+        let cache = ChunkCache::new(MAX_BYTES);
+        let file = |format: &'static str, bytes: u64| FileIdentity { path: Path::new("a.h5").into(), format, version: (bytes, Some(1), None) };
+        assert_eq!([cache.first_opening(file("hdf5", 9), 1), cache.first_opening(file("hdf5", 9), 2)], [1, 1]);
+        assert_eq!([cache.first_opening(file("hdf5", 8), 3), cache.first_opening(file("netcdf4", 9), 4)], [3, 4], "another version, and other objects");
+        value(&cache, key(1, 1), 1)?;
+        cache.clear();
+        assert!(cache.decoded(key(1, 1)).is_none());
+        assert_eq!(cache.first_opening(file("hdf5", 9), 5), 5);
         Ok(())
     }
 

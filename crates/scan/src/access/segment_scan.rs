@@ -15,6 +15,7 @@ use super::coordinate_columns::CoordinateCache;
 use super::dimension_ranges;
 use super::indexed_predicate::{IndexedPredicate, indexed_predicates};
 use super::patch_conditions::{BoxCount, patch_rows};
+use crate::request::DimensionRange;
 use crate::table::columns::top_level;
 use crate::table::composed::Loaded;
 use crate::table::segment::{Segment, Source};
@@ -46,6 +47,15 @@ pub(crate) struct SegmentScan {
     pub coordinate_cache: Arc<CoordinateCache>,
 }
 
+/// What selects the rows of a scan.
+#[derive(Clone, Copy)]
+pub(crate) struct Conditions<'a> {
+    /// The conjuncts of the predicate.
+    pub conjuncts: &'a [Predicate],
+    /// The only indexes of one dimension.
+    pub range: Option<&'a DimensionRange>,
+}
+
 /// Bytes of a window of a reduction, if nothing is decoded.
 const REDUCED_BYTES: u64 = 512 << 10;
 /// Bytes of a window of decoded chunks, unless these are larger: indexes answer single windows.
@@ -56,7 +66,7 @@ impl SegmentScan {
         segment: Segment,
         table: &Schema,
         wanted: &Arc<[String]>,
-        conjuncts: &[Predicate],
+        Conditions { conjuncts, range }: Conditions<'_>,
         coordinate_cache: Arc<CoordinateCache>,
         composite_files: &CompositeFiles,
         cancellation: &Cancellation,
@@ -65,6 +75,7 @@ impl SegmentScan {
         let own = segment.condition.clone().map(Predicate::conjuncts).unwrap_or_default();
         let conjuncts = &[own.as_slice(), conjuncts].concat();
         let mut dimensions = Dimensions::whole(&segment);
+        range.map_or(Ok(()), |range| dimensions.narrow(range))?;
         let mut left: Vec<&Predicate> = Vec::new();
         for conjunct in conjuncts {
             // Check names and types even if the conjunct is resolved here.
@@ -229,6 +240,14 @@ impl<'a> Dimensions<'a> {
     fn whole(segment: &'a Segment) -> Self {
         let axes = Selection::all(&segment.shape).axes().to_vec();
         Self { segment, axes, empty: false, coordinates: HashMap::new() }
+    }
+
+    /// Leaves only the rows of this range.
+    fn narrow(&mut self, range: &DimensionRange) -> Result<()> {
+        let all = self.axes.get_mut(range.dimension).filter(|all| range.indexes.end <= all.count());
+        let all = all.ok_or_else(|| Error::invalid_input("the rows have no such range of a dimension").at_object(&self.segment.path))?;
+        *all = Axis::range(range.indexes.start, range.indexes.end);
+        Ok(())
     }
 
     /// Applies `conjunct` if it uses a single dimension or constant. Returns whether it is resolved, so that it need not be

@@ -70,9 +70,9 @@ impl<'a> Window<'a> {
         self.cancellation.check()
     }
 
-    /// The file with the decoded chunks that windows of this scan keep for each other.
+    /// The file with the decoded chunks that windows of this scan, or of all scans that share a cache, keep for each other.
     pub(super) fn with_kept_chunks(&self, file: &File) -> File {
-        file.with_chunks(self.part.coordinate_cache.chunks())
+        file.with_chunks(file.session().scan_chunks().cloned().unwrap_or_else(|| self.part.coordinate_cache.chunks()))
     }
 
     /// The named columns as a batch.

@@ -1,5 +1,6 @@
 //! Plans a scan: what it will read, from metadata and coordinate values only.
 
+pub(crate) mod boxes;
 mod cut;
 mod file_stamp;
 pub(crate) mod split;
@@ -19,7 +20,7 @@ use crate::access::box_conditions::CompositeFiles;
 use crate::access::column_by_index::ColumnByIndex;
 use crate::access::coordinate_columns::CoordinateCache;
 use crate::access::cost_model::LOOKUP_MAX_ROW_FRACTION;
-use crate::access::segment_scan::SegmentScan;
+use crate::access::segment_scan::{Conditions, SegmentScan};
 use crate::pruner::{CountBounds, Level, pruner_of};
 use crate::request::{Naming, Nonconforming, ScanRequest};
 use crate::table::conform::conform;
@@ -126,9 +127,10 @@ impl Plan {
         let conjuncts = request.predicate.clone().map(Predicate::conjuncts).unwrap_or_default();
         let coordinate_cache = Arc::<CoordinateCache>::default();
         let composite_files = CompositeFiles::default();
+        let conditions = Conditions { conjuncts: &conjuncts, range: request.range.as_ref() };
         let part = |segment| {
             cancellation.check()?;
-            SegmentScan::new(segment, &table, &wanted, &conjuncts, coordinate_cache.clone(), &composite_files, cancellation).map(Arc::new)
+            SegmentScan::new(segment, &table, &wanted, conditions, coordinate_cache.clone(), &composite_files, cancellation).map(Arc::new)
         };
         let parts = each_into(session, segments, part);
         let parts = parts.map_err(|error| error.at_object(&request.path))?;

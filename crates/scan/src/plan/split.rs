@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Plan;
 use super::file_stamp::{Stamp, files_of, stamps_of};
 use crate::access::segment_scan::SegmentScan;
-use crate::request::{Layout, ScanRequest};
+use crate::request::{DimensionRange, Layout, ScanRequest};
 use crate::table::columns::top_level;
 use crate::table::definition::SegmentDefinition;
 use crate::table::segment::Segment;
@@ -71,6 +71,8 @@ pub struct Split {
 enum Object {
     /// A dataset or a group, whose columns follow from its layout.
     Table { path: String, layout: Option<Layout> },
+    /// The cells of a dataset at some indexes of one dimension.
+    Box { path: String, range: DimensionRange },
     /// Arrays side by side: a step of a query, or part of a data model's table.
     Arrays(SegmentDefinition),
 }
@@ -116,6 +118,19 @@ impl Split {
         Self { rows, ..self.clone() }
     }
 
+    /// The same split for those of its cells that are in `range`; `rows` are numbered among these.
+    pub(crate) fn of_box(&self, range: DimensionRange, rows: Rows) -> Self {
+        Self { object: Object::Box { path: self.object().to_owned(), range }, rows, ..self.clone() }
+    }
+
+    /// Path of the object that is read: a dataset or group, or the group of individually named arrays.
+    pub fn object(&self) -> &str {
+        match &self.object {
+            Object::Table { path, .. } | Object::Box { path, .. } => path,
+            Object::Arrays(definition) => &definition.path,
+        }
+    }
+
     /// Encodes the split as versioned JSON with a trailing checksum.
     ///
     /// # Errors
@@ -159,17 +174,20 @@ impl Split {
             stamp.check(&file).map(|()| file)
         });
         let captures: Vec<(String, ArrayRef)> = self.captures.iter().map(|(name, capture)| (name.clone(), capture.value())).collect();
+        // Further files of an object are found by following links.
+        let mut first = || opened.next().ok_or_else(|| Error::invalid_input("these bytes are not a split: no file"))?;
         let segment = match &self.object {
-            Object::Table { path, layout } => {
-                // Further files are found by following links.
-                let file = opened.next().ok_or_else(|| Error::invalid_input("these bytes are not a split: no file"))??;
-                Segment::new(&file, path, *layout, self.decode, &captures)?
-            }
+            Object::Table { path, layout } => Segment::new(&first()?, path, *layout, self.decode, &captures)?,
+            Object::Box { path, .. } => Segment::new(&first()?, path, Some(Layout::Cells), self.decode, &captures)?,
             Object::Arrays(definition) => definition.reopen(&opened.collect::<Result<Vec<_>>>()?, self.decode)?,
         };
         let request = ScanRequest {
             columns: Some(self.columns.clone()),
             predicate: self.predicate.clone(),
+            range: match &self.object {
+                Object::Box { range, .. } => Some(range.clone()),
+                Object::Table { .. } | Object::Arrays(_) => None,
+            },
             limit: self.limit,
             batch_rows: self.batch_rows,
             decode: self.decode,

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["configure", "index", "jar", "query", "session"]
 
+#: The class that sets the catalogs.
+EXTENSIONS = "io.hyperslab.spark.Hdf5Extensions"
+
 #: Minimum and maximum bytes of values that a task reads, unless the number of tasks is given.
 TASK_BYTES = 4 << 20, 64 << 20
 
@@ -51,7 +54,7 @@ def jar() -> pathlib.Path:
 
 
 def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Adds the jar and the catalogs `h5`, `hdf5` and `netcdf` to a `SparkSession.builder`, and keeps its other settings.
+    """Adds the jar and its extensions, which set the catalogs `hdf5`, `h5`, `netcdf`, `netcdf4` and `nc`, to a `SparkSession.builder`, and keeps its other settings.
 
     Args:
         builder: `SparkSession.builder`, perhaps with settings.
@@ -77,14 +80,10 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
     # Otherwise the Python workers of a local session use the first `python3` on the path.
     if str(builder._options.get("spark.master", "local")).startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         os.environ["PYSPARK_PYTHON"] = sys.executable
-    # With the last two, SQL reads paths: select * from hdf5.`/data/run.h5`.
-    for name in ("h5", "hdf5", "netcdf"):
-        if f"spark.sql.catalog.{name}" not in builder._options:
-            builder = builder.config(f"spark.sql.catalog.{name}", "io.hyperslab.spark.Hdf5Catalog")
-    if "spark.sql.catalog.spark_catalog" not in builder._options:
-        # Spark 3.5 reads no tables of CREATE TABLE ... USING hdf5 by itself, and both would alter tables without their files.
-        builder = builder.config("spark.sql.catalog.spark_catalog", "io.hyperslab.spark.Hdf5SessionCatalog")
-    return builder
+    extensions = [part for part in str(builder._options.get("spark.sql.extensions", "")).split(",") if part]
+    if EXTENSIONS not in extensions:
+        extensions.append(EXTENSIONS)
+    return builder.config("spark.sql.extensions", ",".join(extensions))
 
 
 def session(master: str = "local[*]", **config: object) -> SparkSession:

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::chunk::{MIN_PARALLEL_BYTES, bytes_of};
 use super::shared_chunks::key;
 use crate::kept::buffer_pool::zeros;
+use crate::kept::chunk_cache::{ChunkCache, ChunkKey};
 use crate::kept::decoding_memory::Held;
 use crate::reading::dataset_read::{DatasetRead, Keep};
 
@@ -112,8 +113,8 @@ fn part_of(read: DatasetRead<'_>, points: &Arc<RestartPoints>, chunk: &ChunkLoca
     let Some(stream) = points.stream(offset, length).filter(|stream| stream.output_bytes == bytes) else { return Ok(None) };
     let Some(arrangement) = file.array_file().deflated(dataset, chunk)? else { return Ok(None) };
     let Some(key) = key(read, chunk) else { return Ok(None) };
-    let caches = [file.scan_chunks(), file.session().chunk_cache()];
-    if caches.into_iter().flatten().any(|cache| cache.decoded(key).is_some()) {
+    let in_scan = |cache: &ChunkCache| cache.decoded(ChunkKey { opening: file.scan_opening(), ..key }).is_some();
+    if file.scan_chunks().is_some_and(in_scan) || file.session().chunk_cache().is_some_and(|cache| cache.decoded(key).is_some()) {
         return Ok(None);
     }
     let Some(runs) = element_runs(selection, &chunk.region) else { return Ok(None) };

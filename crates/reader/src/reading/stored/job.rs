@@ -140,7 +140,7 @@ impl Job<'_> {
             self.read.cancellation.check()?;
             let Some(placement) = self.place(location, &part)? else { continue };
             let mut decoded = || match shared {
-                SharedChunks::OfScan(_) if !placement.is_in_short_rows() => self.decoded(location, scratch),
+                SharedChunks::OfScan(..) if !placement.is_in_short_rows() => self.decoded(location, scratch),
                 _ => self.joined(location, scratch),
             };
             let slot = match location.source {

@@ -14,8 +14,8 @@ const MAX_CHUNKS: usize = 4;
 /// The cache of decoded chunks that a read uses.
 #[derive(Clone, Copy)]
 pub(super) enum SharedChunks<'a> {
-    /// That of a scan, whose windows share chunks. Chunks are kept as the filters leave them.
-    OfScan(&'a ChunkCache),
+    /// That of a scan, whose windows share chunks, and the opening under which it keeps them. Chunks are kept as the filters leave them.
+    OfScan(&'a ChunkCache, u64),
     /// That of the session, for small reads. Chunks are kept ready to be copied.
     OfSession(&'a ChunkCache),
 }
@@ -27,7 +27,9 @@ impl<'a> SharedChunks<'a> {
         if description.filters.is_empty() {
             return None;
         }
-        let of_scan = file.scan_chunks().map(Self::OfScan);
+        // Another opening of the same version has other bytes once the file changes.
+        let opening = || if is_unchanged { file.scan_opening() } else { file.opening() };
+        let of_scan = file.scan_chunks().map(|cache| Self::OfScan(cache, opening()));
         let max_bytes = file.session().max_kept_chunk_bytes();
         let bytes = || chunks.iter().map(|chunk| bytes_of(chunk, description));
         let may_keep = match keep {
@@ -52,18 +54,26 @@ impl<'a> SharedChunks<'a> {
 
     fn cache(self) -> &'a ChunkCache {
         match self {
-            Self::OfScan(cache) | Self::OfSession(cache) => cache,
+            Self::OfScan(cache, _) | Self::OfSession(cache) => cache,
         }
+    }
+
+    fn key(self, read: DatasetRead<'_>, chunk: &ChunkLocation) -> Option<ChunkKey> {
+        let key = key(read, chunk)?;
+        Some(match self {
+            Self::OfScan(_, opening) => ChunkKey { opening, ..key },
+            Self::OfSession(_) => key,
+        })
     }
 
     /// Whether all of these chunks are decoded.
     pub fn has_all(self, read: DatasetRead<'_>, chunks: &[ChunkLocation]) -> bool {
-        chunks.iter().all(|chunk| key(read, chunk).is_some_and(|key| self.cache().decoded(key).is_some()))
+        chunks.iter().all(|chunk| self.key(read, chunk).is_some_and(|key| self.cache().decoded(key).is_some()))
     }
 
     /// The slot of a chunk; `None` of one without a number.
     pub fn slot(self, read: DatasetRead<'_>, chunk: &ChunkLocation) -> Option<Arc<Slot>> {
-        Some(self.cache().slot(key(read, chunk)?, bytes_of(chunk, read.description)))
+        Some(self.cache().slot(self.key(read, chunk)?, bytes_of(chunk, read.description)))
     }
 }
 

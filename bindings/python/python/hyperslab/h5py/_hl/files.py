@@ -23,6 +23,7 @@ from ...writing.new_file import creating_of
 from ...writing.opening import editing_of, is_existing
 from .. import h5f
 from .._objects import ObjectID
+from ..h5 import get_config
 from ..h5p import FILE_ACCESS, VERSIONS, PropFAID, create
 from ..places import ObjectPlace, TemporaryPlace, content_of
 from ..settings import PageBufferError, Settings, checked_locking
@@ -330,6 +331,8 @@ def _created(name: Any, mode: str, access: PropFAID, libver: str | tuple[str, st
     if given.pop("track_times", None):
         raise UnsupportedError("track_times of a file that is created: leave it out, or give False")
     ours = {option: options[option] for option in _OURS if option in options}
+    if ours.get("track_order") is None:
+        ours["track_order"] = get_config().track_order
     place = _place_of(name, access)
     path = name if place is None else place.path
     reopen = functools.partial(_editing, path, place)

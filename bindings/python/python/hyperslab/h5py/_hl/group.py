@@ -22,6 +22,7 @@ from ...values import dtype_encoding
 from ...values.described import DescribedType
 from ...values.references import Reference
 from .. import h5g, h5t, h5z
+from ..h5 import get_config
 from ..h5p import PropDAID
 from ..h5py_warnings import H5pyDeprecationWarning
 from ..names import quoted, shown
@@ -113,6 +114,10 @@ class Group(HLObject, group.Group):
         if isinstance(value, Datatype) and not isinstance(value.id.owner, Node):
             self.commit_type(name, value.id.described)
             return
+        parent = _parent(name)
+        if parent and parent not in self and not isinstance(value, HLObject):
+            # These follow the file, not the configuration.
+            super().create_group(parent)
         with self._as_h5py(name):
             super().__setitem__(name, value)
 
@@ -148,6 +153,10 @@ class Group(HLObject, group.Group):
             completed(self._backend)
         super().copy(source, dest, name, shallow, expand_soft, expand_external, expand_refs, without_attrs)
 
+    def create_group(self, name: Any, track_order: bool | None = None) -> Any:
+        """Creates a group, and the groups above it. Without `track_order`, the configuration says whether it tracks order."""
+        return super().create_group(name, get_config().track_order if track_order is None else track_order)
+
     def create_dataset(self, name: Any, shape: Any = None, dtype: Any = None, data: Any = None, **options: Any) -> Any:
         """Creates a dataset."""
         access, options = _access_list(options)
@@ -156,6 +165,9 @@ class Group(HLObject, group.Group):
         if dtype is None:
             data = objects_of_bytes(data)
         options.update(_compression(options))
+        options["track_order"] = bool(options.get("track_order", get_config().track_order))
+        if parent := _parent(name):
+            self.require_group(parent)
         _check_chunks(shape, data, options)
         _check_fill(dtype, options.get("fillvalue"))
         if isinstance(dtype, h5t.TypeID):
@@ -243,6 +255,11 @@ class Group(HLObject, group.Group):
 
 #: Access properties among the arguments of `create_dataset`.
 _ACCESS = ("rdcc_nslots", "rdcc_nbytes", "rdcc_w0", "efile_prefix", "virtual_prefix", "dapl")
+
+
+def _parent(name: object) -> str:
+    """The path of the group that a new member is in, or an empty text if it is this group."""
+    return os.path.dirname(path_text(name)).rstrip("/") if isinstance(name, (str, bytes)) and name else ""
 
 
 def _access_list(options: dict[str, Any]) -> tuple[PropDAID | None, dict[str, Any]]:

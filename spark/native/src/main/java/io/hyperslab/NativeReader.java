@@ -30,6 +30,9 @@ public final class NativeReader {
 
   static native void close(long reader);
 
+  /** Drops the decoded chunks that the tasks of this process share. */
+  public static native void forgetChunks();
+
   /** Returns the number of open readers. */
   public static native int live();
 }

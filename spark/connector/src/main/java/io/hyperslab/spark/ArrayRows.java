@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.io.Serializable;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -29,6 +28,9 @@ import org.apache.spark.unsafe.Platform;
  * over all files, in the order of files, datasets (if wildcards match several) and rows, independent of partitions. Rows of
  * one-dimensional datasets have one element.
  *
+ * <p>If the chunks of a range of rows are more than a partition should have, partitions are boxes: they end at chunk borders of
+ * the second dimension, too, and have {@linkplain #isCut() parts of rows}.
+ *
  * <pre>{@code
  * ArrayRows rows = new ArrayRows("/data/run_*.h5", "/temperature", null);
  * for (ArrayRows.Partition partition : rows.partitions()) {
@@ -37,7 +39,7 @@ import org.apache.spark.unsafe.Platform;
  * }</pre>
  */
 public final class ArrayRows implements Serializable {
-  private static final long serialVersionUID = 3L;
+  private static final long serialVersionUID = 4L;
 
   private final StructType readSchema;
   private final String session;
@@ -45,20 +47,36 @@ public final class ArrayRows implements Serializable {
   private final boolean list;
   private final long rows;
   private final long width;
+  private final boolean isCut;
   private final transient List<Partition> partitions;
   /** The file systems that the native library opens addresses by; null if all files are local. */
   private final HadoopFiles hadoop;
 
-  /** The splits that one task reads, and the index of their first row. */
+  /** The splits that one task reads, and the rows and columns of each. */
   public static final class Partition implements Serializable {
-    private static final long serialVersionUID = 1L;
+    private static final long serialVersionUID = 2L;
 
     private final byte[][] splits;
-    private final long firstRow;
+    private final Box[] boxes;
 
-    Partition(byte[][] splits, long firstRow) {
+    Partition(byte[][] splits, Box... boxes) {
       this.splits = splits;
+      this.boxes = boxes;
+    }
+  }
+
+  /** The rows and columns of a split, which has the elements in row-major order. */
+  private static final class Box implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    final long firstRow;
+    final long firstColumn;
+    final long columns;
+
+    Box(long firstRow, long firstColumn, long columns) {
       this.firstRow = firstRow;
+      this.firstColumn = firstColumn;
+      this.columns = columns;
     }
   }
 
@@ -94,32 +112,55 @@ public final class ArrayRows implements Serializable {
     list = type instanceof ArrayType;
     element = list ? ((ArrayType) type).elementType() : type;
     width = list ? described.listSize(column) : 1;
-    readSchema = new StructType().add(described.schema.apply(column));
     session = options.taskSession(hadoop != null);
     request.putArray("columns").add(column);
     Description estimate = Description.of(request, options);
     if (count != null) {
       Hdf5Scan.limitPartitions(count, estimate.valueBytes, request);
+    } else {
+      request.put("targetBytes", Hdf5Scan.MAX_TARGET_BYTES);
     }
+    // A split may exceed the target by an eighth.
+    isCut = estimate.chunkRowBytes > request.get("targetBytes").asLong() * 9 / 8;
+    if (isCut) {
+      request.put("layout", "cells").put("boxes", true);
+    }
+    readSchema = isCut
+        ? new StructType().add(column, element)
+        : new StructType().add(described.schema.apply(column));
     byte[][] answer = Watch.planning(planning -> planning.split(request.toString()));
-    JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
+    JsonNode header = Description.header(answer);
     Description.handleSkipped(header, options);
     List<Partition> planned = new ArrayList<>();
     long row = 0;
     // Splits are in the order of files and rows, and no predicate removes rows.
     for (JsonNode partition : header.get("partitions")) {
       int first = 1 + partition.get("first").asInt();
+      byte[][] splits =
+          Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
+      List<Box> boxes = new ArrayList<>();
+      for (JsonNode box : partition.get("splitBoxes")) {
+        boxes.add(new Box(box.get(0).asLong(), box.get(2).asLong(), box.get(3).asLong()));
+      }
       planned.add(new Partition(
-          Arrays.copyOfRange(answer, first, first + partition.get("count").asInt()), row));
-      row = Math.addExact(row, partition.get("rows").asLong());
+          splits, isCut ? boxes.toArray(new Box[0]) : new Box[] {new Box(row, 0, width)}));
+      row = Math.addExact(row, isCut ? 0 : partition.get("rows").asLong());
     }
     this.partitions = Collections.unmodifiableList(planned);
-    rows = row;
+    rows = isCut ? estimate.rows : row;
   }
 
   /** Returns the partitions, in the order of their rows. */
   public List<Partition> partitions() {
     return partitions;
+  }
+
+  /**
+   * Returns whether partitions have parts of rows: {@link Row#firstColumn} says which, and a row has parts in several
+   * partitions.
+   */
+  public boolean isCut() {
+    return isCut;
   }
 
   /** Returns the number of rows of all files. */
@@ -137,22 +178,29 @@ public final class ArrayRows implements Serializable {
     return element.catalogString();
   }
 
-  /** One row: its index among the rows of all files, and its elements. */
+  /** One row or part of one: its index among the rows of all files, and its elements. */
   public static final class Row {
     /** Index of the row among the rows of all files, from 0. */
     public final long index;
 
+    /** Index in the row of the first of the elements. */
+    public final long firstColumn;
+
     private final ColumnVector column;
-    private final int rowInBatch;
-    private final boolean list;
+    private final ColumnarArray items;
     private final DataType element;
 
-    Row(long index, ColumnVector column, int rowInBatch, boolean list, DataType element) {
+    Row(long index, long firstColumn, ColumnVector column, ColumnarArray items, DataType element) {
       this.index = index;
+      this.firstColumn = firstColumn;
       this.column = column;
-      this.rowInBatch = rowInBatch;
-      this.list = list;
+      this.items = items;
       this.element = element;
+    }
+
+    /** Returns the number of elements. */
+    public int columns() {
+      return items.numElements();
     }
 
     /**
@@ -162,7 +210,6 @@ public final class ArrayRows implements Serializable {
      * @throws InvalidInputException if the elements are not numbers
      */
     public Object values() {
-      ColumnarArray items = items();
       if (DataTypes.DoubleType.equals(element)) {
         return items.toDoubleArray();
       } else if (DataTypes.FloatType.equals(element)) {
@@ -199,7 +246,6 @@ public final class ArrayRows implements Serializable {
      * @throws InvalidInputException if the elements are not numbers, or an integer has no exact double
      */
     public double[] doubles() {
-      ColumnarArray items = items();
       if (DataTypes.DoubleType.equals(element) && !column.hasNull()) {
         return items.toDoubleArray();
       }
@@ -234,14 +280,10 @@ public final class ArrayRows implements Serializable {
       throw new InvalidInputException(
           "elements of type " + element.catalogString() + " are not numbers");
     }
-
-    private ColumnarArray items() {
-      return list ? column.getArray(rowInBatch) : new ColumnarArray(column, rowInBatch, 1);
-    }
   }
 
   /**
-   * Reads one partition, in a task or outside of one. A row is valid until the next call of {@code next} or {@code hasNext}.
+   * Reads one partition, in a task or outside of one: its rows in order, or the parts of its rows. A row is valid until the next call of {@code next} or {@code hasNext}.
    *
    * @throws io.hyperslab.HyperslabException from the iterator if a file cannot be read
    */
@@ -264,33 +306,101 @@ public final class ArrayRows implements Serializable {
       task.addTaskCompletionListener(
           (org.apache.spark.util.TaskCompletionListener) context -> reader.close());
     }
-    return new Iterator<Row>() {
-      private ColumnarBatch batch;
-      private int rowInBatch;
-      private long index = partition.firstRow;
-      private boolean ended;
+    return isCut
+        ? new Parts(partition, reader)
+        : new WholeRows(partition.boxes[0].firstRow, reader);
+  }
 
-      @Override
-      public boolean hasNext() {
-        while (!ended && (batch == null || rowInBatch >= batch.numRows())) {
-          if (reader.next()) {
-            batch = reader.get();
-            rowInBatch = 0;
-          } else {
-            ended = true;
-            reader.close();
-          }
-        }
-        return !ended;
-      }
+  /** Rows of the batches of a reader. */
+  private abstract static class Rows implements Iterator<Row> {
+    private final BatchReader reader;
+    private boolean ended;
+    /** The current batch; null before the first one. */
+    ColumnarBatch batch;
+    /** Position in the batch of the next row, or of the first element of the next part of a row. */
+    int position;
 
-      @Override
-      public Row next() {
-        if (!hasNext()) {
-          throw new NoSuchElementException();
+    Rows(BatchReader reader) {
+      this.reader = reader;
+    }
+
+    @Override
+    public boolean hasNext() {
+      while (!ended && (batch == null || position >= batch.numRows())) {
+        if (reader.next()) {
+          batch = reader.get();
+          position = 0;
+        } else {
+          ended = true;
+          reader.close();
         }
-        return new Row(index++, batch.column(0), rowInBatch++, list, element);
       }
-    };
+      return !ended;
+    }
+
+    @Override
+    public Row next() {
+      if (!hasNext()) {
+        throw new NoSuchElementException();
+      }
+      return nextOfBatch();
+    }
+
+    abstract Row nextOfBatch();
+  }
+
+  private final class WholeRows extends Rows {
+    private long index;
+
+    WholeRows(long firstRow, BatchReader reader) {
+      super(reader);
+      index = firstRow;
+    }
+
+    @Override
+    Row nextOfBatch() {
+      ColumnVector column = batch.column(0);
+      ColumnarArray items =
+          list ? column.getArray(position) : new ColumnarArray(column, position, 1);
+      position++;
+      return new Row(index++, 0, column, items, element);
+    }
+  }
+
+  /** Parts of rows from batches of elements. A part ends with its row, its box or its batch. */
+  private final class Parts extends Rows {
+    private final Partition partition;
+    private final BatchReader reader;
+    /** Index of the element after the last part, in its box. */
+    private long done;
+
+    private int box;
+
+    Parts(Partition partition, BatchReader reader) {
+      super(reader);
+      this.partition = partition;
+      this.reader = reader;
+    }
+
+    @Override
+    Row nextOfBatch() {
+      if (reader.split() != box) {
+        box = reader.split();
+        done = 0;
+      }
+      Box from = partition.boxes[box];
+      long inRow = done % from.columns;
+      int count = (int) Math.min(from.columns - inRow, batch.numRows() - position);
+      ColumnVector column = batch.column(0);
+      Row part = new Row(
+          from.firstRow + done / from.columns,
+          from.firstColumn + inRow,
+          column,
+          new ColumnarArray(column, position, count),
+          element);
+      position += count;
+      done += count;
+      return part;
+    }
   }
 }

@@ -164,13 +164,23 @@ final class BatchReader implements PartitionReader<ColumnarBatch> {
     reader = opened;
     Map<String, Object> values = new HashMap<>();
     for (int i = 0; i < constants.length; i++) {
-      values.put(constants[i], partition.constants(splitIndex)[i]);
+      Object value = partition.constants(splitIndex)[i];
+      if (value instanceof Object[]) {
+        StructType members = (StructType) readSchema.apply(constants[i]).dataType();
+        value = FileMetadata.withDataset((Object[]) value, members, partition.dataset(splitIndex));
+      }
+      values.put(constants[i], value);
     }
     vectors = new Vectors(opened.schema(), readSchema, values);
     if (partition.file(splitIndex) != null) {
       // For Spark's input_file_name().
       InputFileBlockHolder.set(InputFile.uri(partition.file(splitIndex)), 0, -1);
     }
+  }
+
+  /** Index of the split that the current batch is from. */
+  int split() {
+    return splitIndex;
   }
 
   @Override

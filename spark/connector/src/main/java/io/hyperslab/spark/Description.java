@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.types.DataType;
@@ -38,6 +39,9 @@ final class Description {
   /** Upper bound of the number of groups by the keys of the request; null if splits cannot compute them. */
   final Long groups;
 
+  /** Bytes of the chunks of a range of rows, if rows are lists and have several chunks; else 0. */
+  final long chunkRowBytes;
+
   private final JsonNode listSizes;
 
   /** Members of the group that are not columns, each with the reason. */
@@ -45,6 +49,7 @@ final class Description {
 
   private Description(JsonNode answer) {
     listSizes = answer.get("listSizes");
+    chunkRowBytes = answer.get("chunkRowBytes").asLong();
     schema = (StructType) DataType.fromJson(answer.get("schema").toString());
     hasNoFiles = answer.get("files").asLong() == 0;
     rows = answer.get("rows").asLong();
@@ -109,6 +114,11 @@ final class Description {
       throw new InternalException("column \"" + column + "\" has lists of different lengths");
     }
     return size.asLong();
+  }
+
+  /** The first element of the answer to a request for splits. */
+  static JsonNode header(byte[][] splits) {
+    return parse(new String(splits[0], StandardCharsets.UTF_8));
   }
 
   static JsonNode parse(String answer) {

@@ -9,9 +9,14 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/** The metadata column {@code _metadata}: facts of the file that a row is from, with the members that Spark's own sources have. */
+/**
+ * The metadata column {@code _metadata}: facts of the file that a row is from, with the members that Spark's own sources have,
+ * and the dataset or group in the file.
+ */
 final class FileMetadata {
   static final String NAME = "_metadata";
+
+  private static final String DATASET = "dataset";
 
   /** Members, with the types of Spark's own sources. A file is never cut at bytes, so its block is the whole file. */
   static final StructType TYPE = new StructType(new StructField[] {
@@ -21,11 +26,15 @@ final class FileMetadata {
     DataTypes.createStructField("file_block_start", DataTypes.LongType, false),
     DataTypes.createStructField("file_block_length", DataTypes.LongType, false),
     DataTypes.createStructField("file_modification_time", DataTypes.TimestampType, false),
+    DataTypes.createStructField(DATASET, DataTypes.StringType, false),
   });
 
   private FileMetadata() {}
 
-  /** The members in {@code wanted}, in its order and in Spark's internal representation; a file that vanished has size and time 0. */
+  /**
+   * The members in {@code wanted}, in its order and in Spark's internal representation; a file that vanished has size and time 0.
+   * The dataset, which differs from split to split, is null: see {@link #withDataset}.
+   */
   static Object[] of(InputFile file, StructType wanted) {
     String name;
     long size = 0;
@@ -56,6 +65,8 @@ final class FileMetadata {
         case "file_block_start":
           members[i] = 0L;
           break;
+        case DATASET:
+          break;
         case "file_modification_time":
           members[i] = modified;
           break;
@@ -64,5 +75,16 @@ final class FileMetadata {
       }
     }
     return members;
+  }
+
+  /** The members of a split of a dataset. */
+  static Object[] withDataset(Object[] members, StructType wanted, String dataset) {
+    Object[] all = members.clone();
+    for (int i = 0; i < all.length; i++) {
+      if (wanted.fields()[i].name().equals(DATASET)) {
+        all[i] = UTF8String.fromString(dataset);
+      }
+    }
+    return all;
   }
 }

@@ -38,6 +38,9 @@ final class Files {
   private final boolean columns;
   private final String filterText;
   private final PathMatcher filter;
+  private final ModificationTimes times;
+  /** The folder whose folders called {@code name=value} become columns; null for the given folders. */
+  private final BasePath base;
 
   private final ReadOptions options;
 
@@ -45,7 +48,9 @@ final class Files {
     this.options = options;
     recursive = options.flag("recursivefilelookup", false);
     ignoreMissing = options.ignoreMissingFiles();
-    columns = options.flag("filecolumns", true);
+    times = new ModificationTimes(options);
+    base = recursive ? null : BasePath.of(options);
+    columns = base == null && options.flag("filecolumns", true);
     filterText = options.text("pathglobfilter");
     filter =
         filterText == null ? null : FileSystems.getDefault().getPathMatcher("glob:" + filterText);
@@ -71,6 +76,9 @@ final class Files {
     if (paths.isEmpty()) {
       return files.ofCatalog();
     }
+    if (files.base != null) {
+      files.base.check(paths);
+    }
     for (GivenPath given : paths) {
       if (HadoopFiles.isRemote(given.path)) {
         found.addAll(files.remote().of(given, files.columns && paths.size() == 1));
@@ -86,9 +94,13 @@ final class Files {
             path, given.dataset, files.columns && paths.size() == 1 ? patternOf(path) : null));
       }
     }
+    found.removeIf(file -> !files.times.accepts(file));
+    if (files.base != null) {
+      found.replaceAll(files.base::withFolders);
+    }
     if (found.isEmpty() && !(mayBeEmpty && paths.size() == 1 && files.isEmpty(paths.get(0).path))) {
       throw HadoopFiles.isRemote(paths.get(0).path)
-          ? files.remote().noFiles(paths.get(0).path, files.filterText)
+          ? files.remote().noFiles(paths.get(0).path)
           : files.noFiles(local(paths.get(0).path));
     }
     return found;
@@ -99,6 +111,7 @@ final class Files {
     return options.catalog().paths().stream()
         .filter(this::accepts)
         .map(path -> new InputFile(path, null, null))
+        .filter(times::accepts)
         .collect(Collectors.toList());
   }
 
@@ -176,10 +189,19 @@ final class Files {
             "the folder cannot be listed: " + error.getMessage(), path.toString(), null, null);
       }
     }
+    return new NotFoundException(whyFiltered(why), path.toString(), null, null);
+  }
+
+  /** The reason why there are no files: the options that leave files out, or {@code otherwise}. */
+  String whyFiltered(String otherwise) {
+    List<String> filters = new ArrayList<>();
     if (filter != null) {
-      why = "no file matches pathGlobFilter \"" + filterText + "\"";
+      filters.add("pathGlobFilter \"" + filterText + "\"");
     }
-    return new NotFoundException(why, path.toString(), null, null);
+    if (!times.isEmpty()) {
+      filters.add("the modification times of modifiedBefore and modifiedAfter");
+    }
+    return filters.isEmpty() ? otherwise : "no file matches " + String.join(" and ", filters);
   }
 
   /** The path if it is a glob whose wildcards become columns, or null. Globs with braces or backslashes have no columns. */

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The data source {@code hdf5}: reads HDF5 and netCDF files as tables, and writes tables as HDF5. The format of a file is
+ * The data source {@code hdf5}, which has other {@link ShortNames}: reads HDF5 and netCDF files as tables, and writes tables as HDF5. The format of a file is
  * detected from its contents, not from its name.
  *
  * <pre>{@code
@@ -33,14 +33,6 @@ public class Hdf5DataSource
   @Override
   public String shortName() {
     return "hdf5";
-  }
-
-  /** Whether the provider of a table ({@code USING provider}) is this source or {@link NetcdfDataSource}. */
-  static boolean isProvider(String provider) {
-    return provider.equalsIgnoreCase("hdf5")
-        || provider.equalsIgnoreCase("netcdf")
-        || provider.equals(Hdf5DataSource.class.getName())
-        || provider.equals(NetcdfDataSource.class.getName());
   }
 
   /** The options and files of the table that is being loaded. Spark asks the same instance for its columns and for the table. */

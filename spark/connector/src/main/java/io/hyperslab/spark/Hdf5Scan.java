@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.UnsupportedException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -40,7 +39,7 @@ final class Hdf5Scan
         SupportsReportOrdering,
         SupportsRuntimeV2Filtering {
   /** Upper bound of the default partition size, in bytes of decoded values. */
-  private static final long MAX_TARGET_BYTES = 64L << 20;
+  static final long MAX_TARGET_BYTES = 64L << 20;
 
   /** Lower bound of the default partition size: smaller tasks take longer to schedule than to run. */
   private static final long MIN_TARGET_BYTES = 4L << 20;
@@ -130,6 +129,7 @@ final class Hdf5Scan
 
   @Override
   public MicroBatchStream toMicroBatchStream(String checkpointLocation) {
+    ModificationTimes.checkStream(options);
     if (options.text("catalog") != null) {
       throw new UnsupportedException(
           "a stream with option catalog is not supported: new files are not in the catalog");
@@ -291,7 +291,7 @@ final class Hdf5Scan
         InputFile.isAnyRemote(files) ? options.hadoop() : null);
     planRequest.put("placement", placement != null);
     byte[][] answer = Watch.planning(planning -> planning.split(planRequest.toString()));
-    JsonNode header = Description.parse(new String(answer[0], StandardCharsets.UTF_8));
+    JsonNode header = Description.header(answer);
     Description.handleSkipped(header, options);
     List<InputPartition> planned = new ArrayList<>();
     for (JsonNode partition : header.get("partitions")) {
@@ -301,10 +301,13 @@ final class Hdf5Scan
           Arrays.copyOfRange(answer, first, first + partition.get("count").asInt());
       List<InputFile> splitFiles = new ArrayList<>();
       partition.get("splitFiles").forEach(index -> splitFiles.add(files.get(index.asInt())));
+      List<String> datasets = new ArrayList<>();
+      partition.get("splitDatasets").forEach(name -> datasets.add(name.asText()));
       planned.add(new SplitPartition(
           splits,
           hosts,
           splitFiles.stream().map(file -> file.path).toArray(String[]::new),
+          readsFileMetadata ? datasets.toArray(new String[0]) : null,
           constants(splitFiles),
           checkRequest == null
               ? null

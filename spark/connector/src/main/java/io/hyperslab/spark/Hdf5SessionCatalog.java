@@ -29,7 +29,7 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
   public Table loadTable(Identifier identifier) throws NoSuchTableException {
     Table table = super.loadTable(identifier);
     String provider = table.properties().get(TableCatalog.PROP_PROVIDER);
-    if (provider == null || !Hdf5DataSource.isProvider(provider)) {
+    if (provider == null || !ShortNames.isProvider(provider)) {
       return table;
     }
     if (table instanceof Hdf5Table) {
@@ -56,7 +56,7 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
   public Table alterTable(Identifier identifier, TableChange... changes)
       throws NoSuchTableException {
     String provider = super.loadTable(identifier).properties().get(TableCatalog.PROP_PROVIDER);
-    boolean isOurs = provider != null && Hdf5DataSource.isProvider(provider);
+    boolean isOurs = provider != null && ShortNames.isProvider(provider);
     for (TableChange change : changes) {
       if (isOurs && changesColumns(change)) {
         throw new UnsupportedException(
@@ -104,7 +104,7 @@ public final class Hdf5SessionCatalog extends DelegatingCatalogExtension {
   private static void check(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
     String provider = properties.get(TableCatalog.PROP_PROVIDER);
-    if (provider != null && Hdf5DataSource.isProvider(provider)) {
+    if (provider != null && ShortNames.isProvider(provider)) {
       new ReadOptions(Hdf5Table.forReading(properties));
       TablePartitions.ofTable(schema, partitioning);
     }

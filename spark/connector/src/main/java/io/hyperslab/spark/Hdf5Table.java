@@ -190,7 +190,10 @@ class Hdf5Table implements SupportsRead, SupportsMetadataColumns, SupportsWrite 
     return new MetadataColumn[] {
       column("_row", DataTypes.LongType, "position of the row in the file's array, from 0"),
       column("_file", DataTypes.StringType, "path of the file"),
-      column(FileMetadata.NAME, FileMetadata.TYPE, "path, name, size and time of the file"),
+      column(
+          FileMetadata.NAME,
+          FileMetadata.TYPE,
+          "path, name, size and time of the file, and the dataset in it"),
     };
   }
 

@@ -48,6 +48,11 @@ final class InputFile {
     this.folders = folders;
   }
 
+  /** The same file with other values of its partition folders. */
+  InputFile withFolders(Map<String, String> values) {
+    return new InputFile(path, dataset, pattern, values, listed);
+  }
+
   /** Whether some file is one of a Hadoop file system. */
   static boolean isAnyRemote(Collection<InputFile> files) {
     return files.stream().anyMatch(file -> file.listed != null);

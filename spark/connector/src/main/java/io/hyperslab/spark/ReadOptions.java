@@ -23,10 +23,10 @@ import org.apache.spark.sql.internal.SQLConf;
 final class ReadOptions {
   static final ObjectMapper JSON = new ObjectMapper();
 
-  /** The names of all options, in lower case. Others are errors, because a misspelled option would silently have no effect. */
-  private static final List<String> OPTION_NAMES = Arrays.asList(
+  private static final OptionNames NAMES = new OptionNames(
       "path",
       "paths",
+      "basePath",
       "dataset",
       "layout",
       "model",
@@ -34,27 +34,31 @@ final class ReadOptions {
       "where",
       "raw",
       "partitions",
-      "targetpartitionbytes",
-      "batchrows",
-      "recursivefilelookup",
-      "pathglobfilter",
+      "targetPartitionBytes",
+      "batchRows",
+      "recursiveFileLookup",
+      "pathGlobFilter",
+      "modifiedBefore",
+      "modifiedAfter",
+      "timeZone",
+      "mergeSchema",
       "nonconforming",
-      "ignorecorruptfiles",
-      "ignoremissingfiles",
+      "ignoreCorruptFiles",
+      "ignoreMissingFiles",
       "links",
-      "missingsources",
+      "missingSources",
       "format",
       "limits",
-      "readthreads",
-      "sumfloats",
-      "filecolumns",
-      "indexfolder",
+      "readThreads",
+      "sumFloats",
+      "fileColumns",
+      "indexFolder",
       "indexes",
       "omitted",
       "order",
-      "badrecordspath",
+      "badRecordsPath",
       "catalog",
-      "maxfilespertrigger");
+      "maxFilesPerTrigger");
 
   /** Prefix of single limits, such as {@code limits.heap_bytes}. */
   private static final String LIMIT = "limits.";
@@ -98,8 +102,7 @@ final class ReadOptions {
     }
     for (String name : values.keySet()) {
       if (!isName(name)) {
-        throw new InvalidInputException(
-            "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
+        throw NAMES.unknown(name);
       }
     }
   }
@@ -118,9 +121,10 @@ final class ReadOptions {
 
   /** Whether a name, in lower case, is the name of an option, or of a property that Spark sets. */
   static boolean isName(String name) {
-    return OPTION_NAMES.contains(name)
+    return NAMES.contains(name)
         || SPARK_PROPERTIES.contains(name)
-        || name.contains(".")
+        || name.startsWith(LIMIT)
+        || HadoopFiles.isSetting(name)
         || name.startsWith("__");
   }
 
@@ -237,7 +241,19 @@ final class ReadOptions {
   }
 
   boolean nullsForMissingColumns() {
-    return "null".equalsIgnoreCase(values.get("nonconforming"));
+    return "null".equalsIgnoreCase(nonconforming()) || "merge".equals(nonconforming());
+  }
+
+  /** How files may differ; null for the default. */
+  private String nonconforming() {
+    if (!flag("mergeschema", false)) {
+      return text("nonconforming");
+    }
+    if (text("nonconforming") != null) {
+      throw new InvalidInputException(
+          "options mergeSchema and nonconforming are two rules for files that differ: set one of them");
+    }
+    return "merge";
   }
 
   /** How members of a group that are not columns are handled: {@code warn}, {@code error} or {@code ignore}. */
@@ -333,8 +349,8 @@ final class ReadOptions {
       request.put("batchRows", number("batchrows"));
     }
     request.put("decode", !flag("raw", false));
-    if (text("nonconforming") != null) {
-      request.put("nonconforming", text("nonconforming").toLowerCase(Locale.ROOT));
+    if (nonconforming() != null) {
+      request.put("nonconforming", nonconforming().toLowerCase(Locale.ROOT));
     }
     if (text("order") != null) {
       request.put("order", text("order").toLowerCase(Locale.ROOT));

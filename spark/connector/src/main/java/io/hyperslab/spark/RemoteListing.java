@@ -263,7 +263,7 @@ final class RemoteListing {
   }
 
   /** The error for a path without files: the reason, and what to do. */
-  NotFoundException noFiles(String path, String filter) {
+  NotFoundException noFiles(String path) {
     String address = hadoop.address(path);
     HadoopEntry entry = hadoop.find(address);
     String why = "no such file or folder";
@@ -278,9 +278,6 @@ final class RemoteListing {
               + "\": set option recursiveFileLookup=true, or use a glob such as \"" + address
               + "/*/*.h5\"";
     }
-    if (filter != null) {
-      why = "no file matches pathGlobFilter \"" + filter + "\"";
-    }
-    return new NotFoundException(why, address, null, null);
+    return new NotFoundException(files.whyFiltered(why), address, null, null);
   }
 }

@@ -1,5 +1,6 @@
 package io.hyperslab.spark;
 
+import io.hyperslab.NativeReader;
 import io.hyperslab.Planning;
 import io.hyperslab.SplitReader;
 import java.util.Map;
@@ -14,6 +15,9 @@ import org.apache.spark.TaskContext;
  */
 final class Watch {
   private static final long INTERVAL_MILLISECONDS = 50;
+
+  /** How long after the last read the decoded chunks are kept that tasks share. */
+  private static final long IDLE_MILLISECONDS = 10_000;
 
   /** Running native work, by its reader or planning. */
   private static final Map<Object, Watched> WATCHED = new ConcurrentHashMap<>();
@@ -61,7 +65,12 @@ final class Watch {
   }
 
   private static void watch() {
+    long idle = 0;
     while (true) {
+      idle = WATCHED.isEmpty() ? idle + INTERVAL_MILLISECONDS : 0;
+      if (idle == IDLE_MILLISECONDS) {
+        NativeReader.forgetChunks();
+      }
       WATCHED.values().forEach(watched -> {
         if (watched.isCancelled.getAsBoolean()) {
           watched.cancel.run();

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.hyperslab.InternalException;
 import io.hyperslab.InvalidInputException;
 import io.hyperslab.spark.LocalPath;
+import io.hyperslab.spark.OptionNames;
 import io.hyperslab.spark.hadoop.HadoopFiles;
 import java.util.Arrays;
 import java.util.Collection;
@@ -25,18 +26,17 @@ public final class WriteOptions {
   /** Internal option by which {@link SaveModes} passes the mode to {@link WriteSource}. */
   static final String MODE = "__hyperslab_mode";
 
-  /** The names of all options, in lower case. Others are errors, because a misspelled option would silently have no effect. */
-  private static final List<String> OPTION_NAMES = Arrays.asList(
+  private static final OptionNames NAMES = new OptionNames(
       "path",
       "dataset",
       "layout",
       "compression",
       "level",
       "shuffle",
-      "chunkrows",
+      "chunkRows",
       "nulls",
-      "replacefile",
-      "replacedataset");
+      "replaceFile",
+      "replaceDataset");
 
   /** The columns of partitionBy, a JSON list. Spark itself sets this option. */
   static final String PARTITIONS = "__partition_columns";
@@ -59,16 +59,15 @@ public final class WriteOptions {
       }
     });
     for (String name : values.keySet()) {
-      if (!OPTION_NAMES.contains(name) && !name.startsWith("__")) {
-        throw new InvalidInputException(
-            "unknown option \"" + name + "\"; the options are: " + String.join(", ", OPTION_NAMES));
+      if (!NAMES.contains(name) && !name.startsWith("__")) {
+        throw NAMES.unknown(name);
       }
     }
   }
 
   /** Whether a name, in lower case, is the name of an option. */
   static boolean isName(String name) {
-    return OPTION_NAMES.contains(name);
+    return NAMES.contains(name);
   }
 
   /** Whether an option, in lower case, concerns only writing, so that a table may have it. */

@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.spark.api.java.JavaRDD;
@@ -28,6 +29,10 @@ import scala.Tuple2;
  * Reads datasets as the structures of MLlib, with the function names of H5Spark. A row is an index of the first dimension,
  * with the other dimensions flattened. Rows have consecutive indexes from 0 over all files, in the order of files and rows,
  * independent of partitions. The rows of all files must have the same length.
+ *
+ * <p>If the chunks of a range of rows are more than a partition should have, tasks read boxes that end at chunk borders along
+ * the columns, too. The functions that return elements ({@code point}, {@code coordmat}) then return them in the order of the
+ * boxes. Those that return rows put the parts together by a shuffle, into at most as many partitions as there are rows.
  *
  * <pre>{@code
  * IndexedRowMatrix matrix = H5Read.h5read_imat(spark, "/data/run_*.h5", "/temperature", null);
@@ -52,7 +57,7 @@ public final class H5Read {
   /** Returns the rows as arrays of the dataset's type ({@code int[]}, {@code double[]} …). */
   public static JavaRDD<Object> h5read(
       SparkSession spark, Object files, String dataset, Integer partitions) {
-    return rows(spark, files, dataset, partitions, row -> row.values());
+    return of(spark, planned(files, dataset, partitions), row -> row.values(), (index, row) -> row);
   }
 
   /** Same as {@link #h5read}, under the name in H5Spark's Scala code. */
@@ -64,7 +69,7 @@ public final class H5Read {
   /** Like {@link #h5read}, but returns the bytes of each row in the machine's byte order, for numpy arrays in Python. */
   public static JavaRDD<byte[]> h5read_bytes(
       SparkSession spark, Object files, String dataset, Integer partitions) {
-    return rows(spark, files, dataset, partitions, row -> row.bytes());
+    return of(spark, planned(files, dataset, partitions), row -> row.bytes(), (index, row) -> row);
   }
 
   /** Returns Spark's name for the type of a dataset's elements, such as {@code double}. */
@@ -77,7 +82,7 @@ public final class H5Read {
       SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
     return partitions(spark, rows)
-        .mapPartitions(iterator -> new Points(rows.read(iterator.next())));
+        .mapPartitions(iterator -> new Points(rows.read(iterator.next()), rows.width()));
   }
 
   /** Like {@link #h5read_point}, but with each pair as an array, which Python reads as a tuple. */
@@ -90,7 +95,11 @@ public final class H5Read {
   /** Returns the rows as dense vectors. */
   public static JavaRDD<Vector> h5read_vec(
       SparkSession spark, Object files, String dataset, Integer partitions) {
-    return rows(spark, files, dataset, partitions, row -> Vectors.dense(row.doubles()));
+    return of(
+        spark,
+        planned(files, dataset, partitions),
+        row -> row.doubles(),
+        (index, row) -> Vectors.dense(row));
   }
 
   /**
@@ -101,8 +110,7 @@ public final class H5Read {
    */
   public static JavaRDD<LabeledPoint> h5read_labeled(
       SparkSession spark, Object files, String dataset, int label, Integer partitions) {
-    return rows(spark, files, dataset, partitions, row -> {
-      double[] values = row.doubles();
+    return of(spark, planned(files, dataset, partitions), row -> row.doubles(), (index, values) -> {
       if (label < 0 || label >= values.length) {
         throw new InvalidInputException(
             "label column " + label + " is out of range: rows have " + values.length + " elements");
@@ -117,7 +125,7 @@ public final class H5Read {
   /** Returns the rows with their indexes. */
   public static JavaRDD<IndexedRow> h5read_irow(
       SparkSession spark, Object files, String dataset, Integer partitions) {
-    return rows(spark, files, dataset, partitions, H5Read::indexed);
+    return indexed(spark, planned(files, dataset, partitions));
   }
 
   /**
@@ -128,7 +136,7 @@ public final class H5Read {
   public static IndexedRowMatrix h5read_imat(
       SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
-    return new IndexedRowMatrix(of(spark, rows, H5Read::indexed).rdd(), rows.rows(), columns(rows));
+    return new IndexedRowMatrix(indexed(spark, rows).rdd(), rows.rows(), columns(rows));
   }
 
   /**
@@ -139,8 +147,9 @@ public final class H5Read {
   public static RowMatrix h5read_rowmat(
       SparkSession spark, Object files, String dataset, Integer partitions) {
     ArrayRows rows = planned(files, dataset, partitions);
-    return new RowMatrix(
-        of(spark, rows, row -> Vectors.dense(row.doubles())).rdd(), rows.rows(), columns(rows));
+    JavaRDD<Vector> vectors =
+        of(spark, rows, row -> row.doubles(), (index, row) -> Vectors.dense(row));
+    return new RowMatrix(vectors.rdd(), rows.rows(), columns(rows));
   }
 
   /**
@@ -183,10 +192,18 @@ public final class H5Read {
         : one;
   }
 
-  private interface OfRow<T> extends Function<ArrayRows.Row, T>, Serializable {}
+  /** Takes the elements of a row, or of part of it, as a Java array. */
+  private interface Elements<A> extends Function<ArrayRows.Row, A>, Serializable {}
 
-  private static IndexedRow indexed(ArrayRows.Row row) {
-    return new IndexedRow(row.index, Vectors.dense(row.doubles()));
+  /** Makes an element of the result of a row's index and all of its elements. */
+  private interface OfRow<A, T> extends BiFunction<Long, A, T>, Serializable {}
+
+  private static JavaRDD<IndexedRow> indexed(SparkSession spark, ArrayRows rows) {
+    return of(
+        spark,
+        rows,
+        row -> row.doubles(),
+        (index, row) -> new IndexedRow(index, Vectors.dense(row)));
   }
 
   /** The number of elements of a row, as the column count of a matrix. */
@@ -198,26 +215,29 @@ public final class H5Read {
     return (int) rows.width();
   }
 
-  private static <T> JavaRDD<T> rows(
-      SparkSession spark, Object files, String dataset, Integer partitions, OfRow<T> make) {
-    return of(spark, planned(files, dataset, partitions), make);
+  /** One element for each row, in order. If partitions have parts of rows, a shuffle puts the rows together. */
+  private static <A, T> JavaRDD<T> of(
+      SparkSession spark, ArrayRows rows, Elements<A> elements, OfRow<A, T> make) {
+    JavaRDD<ArrayRows.Partition> partitions = partitions(spark, rows);
+    return rows.isCut()
+        ? WholeRows.of(partitions, rows, elements)
+            .mapPartitions(iterator -> mapped(iterator, row -> make.apply(row._1(), row._2())))
+        : partitions.mapPartitions(iterator ->
+            mapped(rows.read(iterator.next()), row -> make.apply(row.index, elements.apply(row))));
   }
 
-  private static <T> JavaRDD<T> of(SparkSession spark, ArrayRows rows, OfRow<T> make) {
-    return partitions(spark, rows).mapPartitions(iterator -> {
-      Iterator<ArrayRows.Row> read = rows.read(iterator.next());
-      return new Iterator<T>() {
-        @Override
-        public boolean hasNext() {
-          return read.hasNext();
-        }
+  private static <S, T> Iterator<T> mapped(Iterator<S> source, Function<S, T> make) {
+    return new Iterator<T>() {
+      @Override
+      public boolean hasNext() {
+        return source.hasNext();
+      }
 
-        @Override
-        public T next() {
-          return make.apply(read.next());
-        }
-      };
-    });
+      @Override
+      public T next() {
+        return make.apply(source.next());
+      }
+    };
   }
 
   /** An RDD with one element per partition, so that each task reads its own splits. */
@@ -229,19 +249,20 @@ public final class H5Read {
   }
 
   /** Iterates over the elements of rows. */
-  private abstract static class Elements<T> implements Iterator<T> {
+  private abstract static class OfElements<T> implements Iterator<T> {
     private final Iterator<ArrayRows.Row> rows;
     private long row;
+    private long firstColumn;
     private double[] values = {};
     private int column;
 
-    Elements(Iterator<ArrayRows.Row> rows) {
+    OfElements(Iterator<ArrayRows.Row> rows) {
       this.rows = rows;
     }
 
     abstract boolean accepts(double value);
 
-    abstract T make(long row, int column, int width, double value);
+    abstract T make(long row, long column, double value);
 
     @Override
     public boolean hasNext() {
@@ -257,6 +278,7 @@ public final class H5Read {
         }
         ArrayRows.Row next = rows.next();
         row = next.index;
+        firstColumn = next.firstColumn;
         values = next.doubles();
         column = 0;
       }
@@ -267,15 +289,18 @@ public final class H5Read {
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
-      T made = make(row, column, values.length, values[column]);
+      T made = make(row, firstColumn + column, values[column]);
       column++;
       return made;
     }
   }
 
-  private static final class Points extends Elements<Tuple2<Double, Long>> {
-    Points(Iterator<ArrayRows.Row> rows) {
+  private static final class Points extends OfElements<Tuple2<Double, Long>> {
+    private final long width;
+
+    Points(Iterator<ArrayRows.Row> rows, long width) {
       super(rows);
+      this.width = width;
     }
 
     @Override
@@ -284,12 +309,12 @@ public final class H5Read {
     }
 
     @Override
-    Tuple2<Double, Long> make(long row, int column, int width, double value) {
-      return new Tuple2<>(value, Math.addExact(Math.multiplyExact(row, (long) width), column));
+    Tuple2<Double, Long> make(long row, long column, double value) {
+      return new Tuple2<>(value, Math.addExact(Math.multiplyExact(row, width), column));
     }
   }
 
-  private static final class Entries extends Elements<MatrixEntry> {
+  private static final class Entries extends OfElements<MatrixEntry> {
     Entries(Iterator<ArrayRows.Row> rows) {
       super(rows);
     }
@@ -300,7 +325,7 @@ public final class H5Read {
     }
 
     @Override
-    MatrixEntry make(long row, int column, int width, double value) {
+    MatrixEntry make(long row, long column, double value) {
       return new MatrixEntry(row, column, value);
     }
   }
