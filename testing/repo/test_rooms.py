@@ -98,7 +98,7 @@ def test_no_crate_has_unsafe_but_where_it_is_expected() -> None:
 
 
 #: Modules that users import by their names.
-PUBLIC = {"dtypes", "indexes", "mpi", "torch_datasets", "virtualizarr"}
+PUBLIC = {"dtypes", "indexes", "mpi", "ray", "torch_datasets", "virtualizarr"}
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from .base.errors import InvalidInputError, UnsupportedError
 from .base.extras import require
-from .base.type_aliases import Path, Paths
+from .base.type_aliases import Paths
 from .batching.arrow import as_numpy, record_batch
 from .batching.sources import DatasetSource, SideBySide, TextSource
 from .files.file import File, FileSet, open
@@ -33,7 +33,7 @@ from ray.data.extensions import ArrowTensorArray  # noqa: E402
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .base.type_aliases import FileTableOptions
+    from .base.type_aliases import ScanOptions
 
 __all__ = ["read_hdf5"]
 
@@ -51,7 +51,7 @@ def read_hdf5(
     concurrency: int | None = None,
     override_num_blocks: int | None = None,
     ray_remote_args: Mapping[str, Any] | None = None,
-    **options: Unpack[FileTableOptions],
+    **options: Unpack[ScanOptions],
 ) -> ray.data.Dataset:
     """Reads datasets or tables as a dataset of Ray. Planning reads metadata only; Ray tasks read the rows, each some splits.
 
@@ -67,7 +67,7 @@ def read_hdf5(
         storage_options: Options of the store of addresses, as in `hyperslab.open`.
         concurrency, override_num_blocks: As in `ray.data.read_datasource`.
         ray_remote_args: Further arguments of `ray.data.read_datasource` for tasks, such as `{"num_cpus": 2}`.
-        options: Other options of `File.table`; of several datasets only `raw`.
+        options: Other options of `File.table` but `limit`; of several datasets only `raw`.
 
     Returns:
         A lazy dataset. A task fails with the error of this package: `ConflictError` if a file changed since it was planned.
@@ -81,6 +81,8 @@ def read_hdf5(
         >>> hs.ray.read_hdf5("runs/*.h5", ["/images", "/labels"]).map_batches(train)
         >>> hs.ray.read_hdf5("s3://bucket/profiles.nc", "/theta", "depth < 100", layout="cells")
     """
+    if options.get("limit") is not None:
+        raise UnsupportedError("limit: use the dataset's own limit")
     files = open(_absolute(paths), storage_options=storage_options)
     source: Datasource
     if isinstance(datasets, str):
@@ -98,8 +100,9 @@ def read_hdf5(
 
 def _absolute(paths: Paths) -> Paths:
     """Paths that workers find, which have other working folders."""
-    one: Callable[[Path], str] = lambda path: absolute(os.fsdecode(path))  # noqa: E731
-    return one(paths) if isinstance(paths, (str, bytes, os.PathLike)) else [one(path) for path in paths]
+    if isinstance(paths, (str, bytes, os.PathLike)):
+        return absolute(os.fsdecode(paths))
+    return [absolute(os.fsdecode(path)) for path in paths]
 
 
 class _TableDatasource(Datasource):  # type: ignore[misc, unused-ignore]  # Ray is not installed where types are checked
@@ -111,8 +114,8 @@ class _TableDatasource(Datasource):  # type: ignore[misc, unused-ignore]  # Ray 
             options["layout"] = "rows"
         self._projection_map: dict[str, str] | None = None
         self._has_where = where is not None
-        self._table: Table = files.table(path, where, columns, **options)
-        self._with_columns = partial(files.table, path, where, **options)
+        self._with_columns: Callable[[Sequence[str] | None], Table] = lambda columns: files.table(path, where=where, columns=columns, **options)
+        self._table = self._with_columns(columns)
 
     def get_name(self) -> str:
         return "HDF5"

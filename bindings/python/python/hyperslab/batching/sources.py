@@ -128,8 +128,8 @@ class DatasetSource:
     def _measured(self) -> float:
         """Mean bytes of a row of variable length."""
         sampled = np.unique(np.linspace(0, max(self.rows - 1, 0), SAMPLED_ROWS, dtype=np.int64)) if self.rows else np.zeros(0, np.int64)
-        values = self._dataset[sampled]
-        return sum(_object_bytes(value) for value in values.reshape(-1)) / max(len(sampled), 1)
+        values = np.asarray(self._dataset[sampled]).reshape(-1)
+        return sum(_object_bytes(value) for value in values) / max(len(sampled), 1)
 
     def read(self, rows: Int64Array) -> dict[str, Values]:
         """The rows of these numbers, which increase."""
