@@ -116,10 +116,6 @@ def run(folder: pathlib.Path, forks: int, seconds: float = 0.0) -> list[str]:
     """What was wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     load = Load(folder)
-    kinds: dict[str, Callable[[], bool]] = {
-        "reads": lambda: small(load.shared) and whole(load.shared) and scan(hs.open(load.paths[1], threads=2)),
-        "queries": lambda: query(load.shared) and sql(load.shared) and batches(hs.open(load.paths[1])),
-    }
     if not os.environ.get("COLD"):
         assert all(job(load.shared) for job in JOBS)
     for thread in load.threads:
@@ -128,15 +124,17 @@ def run(folder: pathlib.Path, forks: int, seconds: float = 0.0) -> list[str]:
     running: dict[int, tuple[float, str]] = {}
     while (forked < forks or running or time.monotonic() - begun < seconds) and len(load.wrong) < 20:
         while forked < forks and len(running) < CHILDREN:
-            kind = list(kinds)[forked % len(kinds)]
+            # What the parent has opened, or a file that the child opens.
+            job, is_shared = JOBS[forked % len(JOBS)], forked // len(JOBS) % 2 == 0
+            kind = f"{job.__name__} of a {'shared' if is_shared else 'new'} file"
             forked += 1
             child = os.fork()
             if child == 0:
                 code = 1
                 try:
-                    code = 0 if kinds[kind]() else 2
+                    code = 0 if job(load.shared if is_shared else hs.open(load.paths[1], threads=2)) else 2
                 except BaseException as error:
-                    os.write(2, f"a child that {kind}: {error!r}\n".encode())
+                    os.write(2, f"a child, {kind}: {error!r}\n".encode())
                 finally:
                     os._exit(code)
             running[child] = time.monotonic(), kind
@@ -146,9 +144,9 @@ def run(folder: pathlib.Path, forks: int, seconds: float = 0.0) -> list[str]:
                 stacks(child, folder / f"stacks-{child}.txt")
                 os.kill(child, signal.SIGKILL)
                 ended, status = os.waitpid(child, 0)
-                load.wrong.append(f"a child that {kind} did not end: {folder}/stacks-{child}.txt")
+                load.wrong.append(f"a child did not end, {kind}: {folder}/stacks-{child}.txt")
             elif ended and status:
-                load.wrong.append(f"a child that {kind} ended with {status}")
+                load.wrong.append(f"a child ended with {status}, {kind}")
             if ended:
                 del running[child]
         time.sleep(0.002)

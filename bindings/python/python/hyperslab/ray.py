@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -148,14 +149,6 @@ class _TableDatasource(Datasource):  # type: ignore[misc, unused-ignore]  # Ray 
         return tasks
 
 
-class _Part(NamedTuple):
-    """Adjacent rows of the datasets of a file."""
-
-    source: SideBySide
-    start: int
-    end: int
-
-
 class _DatasetsDatasource(Datasource):  # type: ignore[misc, unused-ignore]
     """The rows of several datasets of equal length."""
 
@@ -188,13 +181,14 @@ class _DatasetsDatasource(Datasource):  # type: ignore[misc, unused-ignore]
         whole = max(sum(source.rows for source in self._sources), 1)
         tasks = []
         for source in self._sources:
+            pickled = pickle.dumps(source)
             count = max(1, round(parallelism * source.rows / whole))
             # Tasks begin at chunk boundaries.
             targets = np.arange(count + 1) * source.rows // count
             edges = np.unique(source.edges[np.searchsorted(source.edges, targets)]).tolist()
             for start, end in pairwise(edges if len(edges) > 1 else [0, 0]):
                 metadata = _metadata(end - start, int((end - start) * source.row_bytes))
-                read = partial(_read_part, _Part(source, start, end))
+                read = partial(_read_rows, pickled, start, end)
                 tasks.append(ReadTask(read, metadata, schema=schema, per_task_row_limit=per_task_row_limit))
         return tasks
 
@@ -218,11 +212,12 @@ def _read_splits(splits: Sequence[Split], schema: pa.Schema) -> Iterator[pa.Tabl
             yield _with_tensors(pa.Table.from_batches([batch]))
 
 
-def _read_part(part: _Part) -> Iterator[pa.Table]:
-    step = max(1, int(BLOCK_BYTES // max(part.source.row_bytes, 1)))
-    for start in range(part.start, max(part.end, part.start + 1), step):
-        rows = np.arange(start, min(start + step, part.end))
-        yield _with_tensors(pa.Table.from_batches([record_batch(part.source.read(rows))]))
+def _read_rows(pickled: bytes, start: int, end: int) -> Iterator[pa.Table]:
+    # Here, because an error of Ray's own unpickling is not the error of this package.
+    source: SideBySide = pickle.loads(pickled)
+    step = max(1, int(BLOCK_BYTES // max(source.row_bytes, 1)))
+    for first in range(start, max(end, start + 1), step):
+        yield _with_tensors(pa.Table.from_batches([record_batch(source.read(np.arange(first, min(first + step, end))))]))
 
 
 def _with_tensors(table: pa.Table) -> pa.Table:
