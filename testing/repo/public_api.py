@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 PATH = pathlib.Path(__file__).with_name("public_api.txt")
-#: Modules that users import by their names, without `ray` and `torch_datasets`, whose packages the tests do not install. What a module without `__all__` defines without an underscore is public.
+#: Modules that users import by their names, without `torch_datasets`, whose package the tests do not install. What a module without `__all__` defines without an underscore is public.
 MODULES = [
     "hyperslab",
     "hyperslab.dtypes",
@@ -19,6 +19,7 @@ MODULES = [
     "hyperslab.spark",
     "hyperslab.spark.mllib",
     "hyperslab.mpi",
+    "hyperslab.ray",
     "hyperslab.h5py",
     "hyperslab.simulation",
 ]

@@ -13,6 +13,7 @@ import hyperslab as hs
 import numpy as np
 import pytest
 import ray
+from hyperslab.engines.ray_datasource import DatasetsDatasource, TableDatasource
 from range_server import serving
 
 
@@ -96,7 +97,7 @@ def test_conditions_and_columns_are_pushed_down(folder: pathlib.Path) -> None:
 def test_a_selection_of_columns_in_ray_is_what_is_read(folder: pathlib.Path) -> None:
     found = hs.ray.read_hdf5(folder / "run*.h5", "/g")
     assert columns_of(found.select_columns(["b"]))["b"].tolist() == (np.arange(ROWS) * 0.5).tolist() * 3
-    source = hs.ray._TableDatasource(hs.open(folder / "run0.h5"), "/g", None, None, {})
+    source = TableDatasource(hs.open(folder / "run0.h5"), "/g", None, None, {})
     (task,) = source.apply_projection({"b": "b"}).get_read_tasks(1)
     before = hs.counters()
     assert all(block.column_names == ["b"] for block in task()) and hs.counters().since(before).bytes_read < 1.5 * 8 * ROWS
@@ -174,8 +175,8 @@ def test_tasks_are_small_pickles(tmp_path: pathlib.Path, datasets: str | list[st
 def _tasks(path: pathlib.Path, datasets: str | list[str]) -> list[ray.data.datasource.ReadTask]:
     f = hs.open(path)
     if isinstance(datasets, str):
-        return hs.ray._TableDatasource(f, datasets, None, None, {}).get_read_tasks(4)
-    return hs.ray._DatasetsDatasource(f, {name: name for name in datasets}, False).get_read_tasks(4)
+        return TableDatasource(f, datasets, None, None, {}).get_read_tasks(4)
+    return DatasetsDatasource(f, {name: name for name in datasets}, False).get_read_tasks(4)
 
 
 @pytest.mark.parametrize("datasets", ["x", ["x"]])
