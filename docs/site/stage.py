@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
-MODULES = ["dtypes", "indexes", "models", "mpi", "spark", "spark.mllib", "torch_datasets"]
+MODULES = ["dtypes", "indexes", "models", "mpi", "ray", "spark", "spark.mllib", "torch_datasets"]
 
 
 def assigned(name: str) -> Any:

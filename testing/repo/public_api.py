@@ -19,6 +19,7 @@ MODULES = [
     "hyperslab.spark",
     "hyperslab.spark.mllib",
     "hyperslab.mpi",
+    "hyperslab.ray",
     "hyperslab.h5py",
     "hyperslab.simulation",
 ]

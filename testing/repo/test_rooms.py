@@ -98,7 +98,7 @@ def test_no_crate_has_unsafe_but_where_it_is_expected() -> None:
 
 
 #: Modules that users import by their names.
-PUBLIC = {"dtypes", "indexes", "mpi", "torch_datasets", "virtualizarr"}
+PUBLIC = {"dtypes", "indexes", "mpi", "ray", "torch_datasets", "virtualizarr"}
 PACKAGE = ROOT / "bindings" / "python" / "python" / "hyperslab"
 
 
@@ -153,7 +153,7 @@ def test_python_modules_import_one_way_and_at_the_top(tmp_path: pathlib.Path) ->
     tuple(graphlib.TopologicalSorter(known).static_order())  # a CycleError names the modules of a circle
     rooms_of_package = {path.parent for path in PACKAGE.glob("*/__init__.py")}
     assert {module for module in known if (PACKAGE / f"{module}.py").exists()} == PUBLIC | {"__init__", "__main__"}, "a new module belongs into a room"
-    assert len(rooms_of_package) <= 30 and sum(len(names - {"__init__"}) for module, names in known.items() if module != "__init__") <= 180
+    assert len(rooms_of_package) <= 30 and sum(len(names - {"__init__"}) for module, names in known.items() if module != "__init__") <= 183
     for folder in sorted(rooms_of_package):
         inner, late = python_imports(folder)
         assert late == []

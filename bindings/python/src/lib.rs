@@ -1,6 +1,8 @@
 //! hyperslab._native: the part of the core that the Python package needs. Objects are described as plain dictionaries, and
 //! datatypes by objects of a class; numpy arrays, the display of trees and the interfaces of tables are made in Python.
 
+#[cfg(target_os = "linux")]
+mod allocator;
 mod back;
 mod cancellation;
 mod check;
@@ -49,14 +51,15 @@ use hyperslab::Format;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Opening a small file makes many small allocations, and a scan allocates and frees large ones: this allocator keeps freed
-/// memory for reuse (docs/decisions/0011-allocator.md). It was measured on Linux only.
+/// It was measured on Linux only.
 #[cfg(target_os = "linux")]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    #[cfg(target_os = "linux")]
+    allocator::watch_forks()?;
     hyperslab::interruption::set_process_question(wait::is_interrupted);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(decoder::register_filter, module)?)?;

@@ -8,6 +8,7 @@ use std::path::Path;
 use hyperslab_array::{Error, ErrorKind, Result};
 
 use crate::local_stamp::modified;
+use crate::locked_file::LockedFile;
 
 /// Extended attribute that marks a file to which something was appended.
 const MARK: &str = "user.hyperslab.appended";
@@ -17,7 +18,7 @@ const MARK: &str = "user.hyperslab.appended";
 /// a lock are never overwritten.
 #[derive(Debug)]
 pub struct Appended {
-    file: File,
+    file: LockedFile,
     /// Where the file ends if no other program has written to it.
     end: u64,
     name: String,
@@ -41,7 +42,7 @@ impl Appended {
             Ok((metadata.len(), file))
         };
         let (end, file) = open().map_err(|error| error.in_file(&name))?;
-        Ok(Self { file, end, name })
+        Ok(Self { file: LockedFile::new(file), end, name })
     }
 
     fn failed(&self, error: std::io::Error, doing: &str) -> Error {
@@ -86,7 +87,7 @@ impl Appended {
     /// Appends `bytes`; `Conflict` if another program has appended as well.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.modified_nanoseconds()?;
-        (&self.file).write_all(bytes).map_err(|error| self.failed(error, "cannot append"))?;
+        (&*self.file).write_all(bytes).map_err(|error| self.failed(error, "cannot append"))?;
         self.end += bytes.len() as u64;
         self.modified_nanoseconds().map(|_| ())
     }
@@ -108,7 +109,7 @@ impl Appended {
 
     /// Marks the file as appended to. Best effort: not every file system has extended attributes.
     pub fn mark(&self) {
-        let _ = rustix::fs::fsetxattr(&self.file, MARK, b"1", rustix::fs::XattrFlags::empty());
+        let _ = rustix::fs::fsetxattr(&*self.file, MARK, b"1", rustix::fs::XattrFlags::empty());
     }
 
     /// Removes the bytes after the end that `stated_end` returns, and the mark. For cleanup only: the lock is held, and
@@ -121,7 +122,7 @@ impl Appended {
         }
         self.file.set_len(end).map_err(|error| self.failed(error, "cannot cut"))?;
         self.end = end;
-        let _ = rustix::fs::fremovexattr(&self.file, MARK);
+        let _ = rustix::fs::fremovexattr(&*self.file, MARK);
         self.sync()
     }
 }

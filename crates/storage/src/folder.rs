@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, Result};
 
+use crate::locked_file::LockedFile;
+
 /// The folder that contains `path`; `.` for a bare file name.
 pub fn folder_of(path: &Path) -> PathBuf {
     match path.parent() {
@@ -28,7 +30,7 @@ pub fn sync_place(file: &Path) -> Result<()> {
 /// An advisory lock on a folder: at most one process holds it, and it is released when that process ends in any way.
 /// Without effect on file systems without locks; on network file systems it may hold for this machine only.
 #[derive(Debug)]
-pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as its file is open")] File);
+pub struct FolderLock(#[expect(dead_code, reason = "the lock lives as long as this")] LockedFile);
 
 impl FolderLock {
     /// Takes the lock without waiting; `Conflict` while another process holds it. Always succeeds on file systems without
@@ -38,7 +40,7 @@ impl FolderLock {
         let shown = folder.display().to_string();
         let file = File::open(folder).map_err(|error| Error::from(error).in_file(&shown))?;
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(file)),
+            Ok(()) | Err(Errno::NOSYS | Errno::NOLCK | Errno::OPNOTSUPP | Errno::INVAL | Errno::BADF) => Ok(Self(LockedFile::new(file))),
             Err(Errno::WOULDBLOCK) => Err(Error::busy("another commit is under way: try again").in_file(shown)),
             Err(error) => Err(Error::io(error.into(), "cannot lock").in_file(shown)),
         }

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from .xarray.writing import to_netcdf
 
 #: Modules of the package that are public by their own names.
-_MODULES = ("dtypes", "indexes", "models", "mpi", "spark")
+_MODULES = ("dtypes", "indexes", "models", "mpi", "ray", "spark")
 #: The public names of each other module. Both are imported when they are first used: `import hyperslab` waits for no module that a
 #: program may not need, nor for numpy and pyarrow.
 _NAMES = {
@@ -300,7 +300,7 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """What completion offers: the public names, and no modules of the inside."""
-    return sorted({*__all__, "mpi"})
+    return sorted({*__all__, "mpi", "ray"})
 
 
 warn_of_problem()

@@ -1,17 +1,17 @@
 //! The existing file that a writer replaces: locked meanwhile, and checked for changes at the end.
 
-use std::fs::{File as Handle, Metadata, TryLockError};
+use std::fs::{Metadata, TryLockError};
 use std::path::{Path, PathBuf};
 
 use hyperslab_array::{Error, ErrorKind, Result};
-use hyperslab_storage::{modified, open_regular};
+use hyperslab_storage::{LockedFile, modified, open_regular};
 
 /// An existing file that is about to be replaced. It is unchanged until then.
 #[derive(Debug)]
 pub(crate) struct ReplacedFile {
     path: PathBuf,
     /// Holds the lock.
-    _locked: Handle,
+    _locked: LockedFile,
     bytes: u64,
     modified: Option<u64>,
 }
@@ -35,7 +35,7 @@ impl ReplacedFile {
             }
         }
         let metadata = locked.metadata().map_err(failed)?;
-        let base = Self { path: path.to_path_buf(), _locked: locked, bytes: metadata.len(), modified: modified(&metadata) };
+        let base = Self { path: path.to_path_buf(), _locked: LockedFile::new(locked), bytes: metadata.len(), modified: modified(&metadata) };
         base.check()?;
         Ok(base)
     }

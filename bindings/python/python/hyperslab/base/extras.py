@@ -16,7 +16,7 @@ from typing import Any
 
 from .errors import MissingExtraError
 
-#: How long the end of the process waits for imports of daemon threads at most.
+#: How long the end of the process, or a fork, waits for imports of other threads at most.
 MAX_WAIT_SECONDS = 5.0
 
 _lock = threading.RLock()
@@ -26,7 +26,7 @@ _is_ending = False
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
     """Around the import of a module of others: if the process ends while a daemon thread runs its beginning, the process aborts. Its end
-    waits for such imports. None begins after it, and the thread does not go on to what it imported for."""
+    waits for such imports. None begins after it, and the thread does not go on to what it imported for. A fork waits for them, too."""
     with _lock:
         yield
     if _is_ending and threading.current_thread().daemon:
@@ -40,6 +40,23 @@ def _end() -> None:
     _lock.acquire(timeout=MAX_WAIT_SECONDS)
 
 
+class _Fork(threading.local):
+    is_awaited = False
+
+
+_fork = _Fork()
+
+
+def _wait_for_imports() -> None:
+    """Before a fork: a module that another thread was importing stays half imported in the child, and its lock is never released."""
+    _fork.is_awaited = not _is_ending and _lock.acquire(timeout=MAX_WAIT_SECONDS)
+
+
+def _go_on() -> None:
+    if _fork.is_awaited:
+        _lock.release()
+
+
 def _renew() -> None:
     """A child has no thread that would release the lock."""
     global _lock
@@ -47,7 +64,7 @@ def _renew() -> None:
 
 
 atexit.register(_end)
-os.register_at_fork(after_in_child=_renew)
+os.register_at_fork(before=_wait_for_imports, after_in_parent=_go_on, after_in_child=_renew)
 
 
 def late(module: str) -> ModuleType:

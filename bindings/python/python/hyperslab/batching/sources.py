@@ -13,6 +13,8 @@ from ..base.errors import ConflictError, InvalidInputError
 from ..base.type_aliases import AnyArray, Int64Array
 from ..objects.dataset import Dataset
 from ..objects.decoded_view import DecodedView
+from ..objects.text_view import TextView
+from ..sources.addresses import is_address
 from .values import Values, joined_batches
 
 #: Blocks are whole chunks of at least this many bytes, so that a block is worth a read.
@@ -79,6 +81,8 @@ class FileStamp:
 def stamps_of(dataset: Dataset) -> list[FileStamp]:
     """The files that hold the values of a dataset: the file itself, the sources of a virtual dataset, and external raw data."""
     path = dataset.file.filename
+    if is_address(path):
+        return []  # each read of a remote file asks for the version that was opened
     names = {source.file_name for source in dataset.virtual_sources()} if dataset.is_virtual else {name for name, _, _ in dataset.external or ()}
     others = (os.path.join(os.path.dirname(os.path.abspath(path)), name) for name in sorted(names) if name != ".")
     return [FileStamp(path), *(FileStamp(other) for other in others if os.path.isfile(other))]
@@ -99,6 +103,8 @@ class DatasetSource:
     """The rows of one dataset: its indexes along the first dimension."""
 
     no_exact: str | None = None
+
+    _dataset: Dataset | DecodedView | TextView
 
     def __init__(self, name: str, dataset: Dataset | DecodedView) -> None:
         if not dataset.shape:
@@ -122,8 +128,8 @@ class DatasetSource:
     def _measured(self) -> float:
         """Mean bytes of a row of variable length."""
         sampled = np.unique(np.linspace(0, max(self.rows - 1, 0), SAMPLED_ROWS, dtype=np.int64)) if self.rows else np.zeros(0, np.int64)
-        values = self._dataset[sampled]
-        return sum(_object_bytes(value) for value in values.reshape(-1)) / max(len(sampled), 1)
+        values = np.asarray(self._dataset[sampled]).reshape(-1)
+        return sum(_object_bytes(value) for value in values) / max(len(sampled), 1)
 
     def read(self, rows: Int64Array) -> dict[str, Values]:
         """The rows of these numbers, which increase."""
@@ -140,6 +146,20 @@ class DatasetSource:
             return np.asarray(self._dataset[int(rows[0]) : int(rows[-1]) + 1])
         parts = [self._dataset[int(rows[begin]) : int(rows[end - 1]) + 1] for begin, end in zip(first.tolist(), last.tolist(), strict=True)]
         return np.concatenate(parts)
+
+
+class TextSource(DatasetSource):
+    """The rows of a dataset of text, as `str`.
+
+    Raises:
+        TypeError: The dataset is not text.
+    """
+
+    def __init__(self, name: str, dataset: Dataset) -> None:
+        text = dataset.asstr()
+        super().__init__(name, dataset)
+        self._dataset, self._dtype = text, np.dtype(object)
+        self.shape = {name: (self._dtype, dataset.shape[1:])}
 
 
 class EndToEnd:

@@ -10,6 +10,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from ..base.extras import importing
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 _MAX_QUERIES = 1000
 
 _lock = threading.Lock()
+_has_begun = False
 _kept: duckdb.DuckDBPyConnection | None = None
 _queries = 0
 #: Instances of the process that this one was forked from: they have no threads here, and waiting for those would never end.
@@ -27,6 +30,13 @@ def own_instance() -> duckdb.DuckDBPyConnection:
     """A connection to a new instance, in which variables of Python are not tables."""
     import duckdb
 
+    global _has_begun
+    if not _has_begun:
+        # DuckDB makes static objects at its first connection and query, and a child that is forked meanwhile would wait for them forever.
+        # Forks wait for imports.
+        with importing():
+            duckdb.connect().execute("select count(*) from range(3) where range > 1").fetchall()
+            _has_begun = True
     return duckdb.connect(config={"python_enable_replacements": False})
 
 

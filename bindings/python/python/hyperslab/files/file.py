@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
@@ -125,7 +124,7 @@ class File(Group):
         """
         self._changes.roll_back()
 
-    @functools.cached_property
+    @kept
     def _is_of_pytables(self) -> bool:
         """Whether PyTables wrote the file: it may have data frames of pandas. Not if the attributes of the root are damaged, which is no
         reason to refuse a table of another object."""

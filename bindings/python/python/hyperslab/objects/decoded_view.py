@@ -27,6 +27,10 @@ class DecodedView(View):
         self._is_text = self._decoder.is_text
         super().__init__(dataset, self._decoder.dtype)
 
+    def __reduce__(self) -> tuple[type[DecodedView], tuple[Viewed]]:
+        """Another process opens the dataset and reads its attributes."""
+        return DecodedView, (self._dataset,)
+
     @property
     def dataset(self) -> Any:
         """The dataset, whose values are as stored."""

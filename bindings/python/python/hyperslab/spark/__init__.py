@@ -19,6 +19,7 @@ from ..base.type_aliases import Path
 from ..indexes import Indexed
 from ..querying.query import Query, query_of_absolute_paths
 from ..querying.sources import Files
+from ..tables.packing import packed, value_bytes
 from ..tables.table import Split
 
 if TYPE_CHECKING:
@@ -195,33 +196,18 @@ def query(
     wanted = tasks or _tasks(_cores(spark), sum(split.rows for split in splits), asked, schema)
     if tasks is None and len(splits) < 2 * wanted:
         splits = asked.splits(columns, count=wanted)
-    packed = _packed(splits, wanted)
-    numbers = spark.range(0, len(packed), 1, max(len(packed), 1))
-    return numbers.mapInArrow(_reader(packed, schema, shown), _struct_type(shown))
+    tasks_of = [[bytes(split) for split in group] for group in packed(splits, wanted)]
+    numbers = spark.range(0, len(tasks_of), 1, max(len(tasks_of), 1))
+    return numbers.mapInArrow(_reader(tasks_of, schema, shown), _struct_type(shown))
 
 
 def _tasks(cores: int, rows: int, asked: Query, schema: pa.Schema) -> int:
     """The number of tasks: one per core, more if each would have too many values, fewer if too few."""
     widths = dict.fromkeys(asked.names, 8)
-    widths.update({field.name: field.type.bit_width // 8 if pa.types.is_primitive(field.type) else 16 for field in schema})
+    widths.update({field.name: value_bytes(field.type) for field in schema})
     min_bytes, max_bytes = TASK_BYTES
-    value_bytes = rows * sum(widths.values())
-    return max(-(-value_bytes // max_bytes), min(cores, -(-value_bytes // min_bytes)), 1)
-
-
-def _packed(splits: list[Split], tasks: int) -> list[list[bytes]]:
-    """Adjacent splits in groups of about equally many rows, because each task has an overhead of some milliseconds."""
-    whole = max(sum(split.rows for split in splits), 1)
-    packed: list[list[bytes]] = []
-    group, done = -1, 0
-    for split in splits:
-        middle = done + split.rows // 2
-        if (of := middle * tasks // whole) != group:
-            packed.append([])
-            group = of
-        packed[-1].append(bytes(split))
-        done += split.rows
-    return packed
+    total_bytes = rows * sum(widths.values())
+    return max(-(-total_bytes // max_bytes), min(cores, -(-total_bytes // min_bytes)), 1)
 
 
 def _cores(spark: SparkSession) -> int:
@@ -230,12 +216,12 @@ def _cores(spark: SparkSession) -> int:
     return int(spark.sparkContext.defaultParallelism)
 
 
-def _reader(packed: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _reader(groups: list[list[bytes]], schema: pa.Schema, shown: pa.Schema) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that a task calls with the numbers of its groups of splits."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
-            for data in (data for number in batch.column(0).to_pylist() for data in packed[number]):
+            for data in (data for number in batch.column(0).to_pylist() for data in groups[number]):
                 # Spark runs tasks side by side, so each has one thread.
                 for rows in Split(data, schema).batches(threads=1):
                     yield pa.RecordBatch.from_arrays([column.cast(field.type) for column, field in zip(rows.columns, shown, strict=True)], schema=shown)

@@ -18,6 +18,10 @@ from .scan_request import ScanRequest
 Columns = Sequence[str] | Mapping[str, ds.Expression] | None
 METADATA_COLUMNS = ("_row", "_file")
 
+# Threads of Arrow make static objects in the first scan, and a child that is forked meanwhile would wait for them forever. Forks wait for
+# this import.
+ds.Scanner.from_batches([pa.record_batch({"x": [0]})], schema=pa.schema({"x": pa.int64()})).to_table()
+
 
 class Pushed(NamedTuple):
     """A scan, and the expression that is still to be evaluated on its batches."""
