@@ -53,9 +53,7 @@ def _functions(node: JsonObject) -> Iterator[JsonObject]:
             pending += here.values()
 
 
-def reduce_selection(
-    connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, name: str, cancellation: _native.Cancellation | None
-) -> ReducedView:
+def reduce_selection(connection: duckdb.DuckDBPyConnection, node: JsonObject, view: View, name: str, cancellation: _native.Cancellation | None) -> ReducedView:
     """Rewrites a selection, so that it reads groups from a table of this name. Nothing is changed if it raises `NotReduced`."""
     source = node["from_table"]
     if source["sample"] is not None or source["at_clause"] is not None or source["column_name_alias"] or node["sample"] is not None:
@@ -220,4 +218,3 @@ _EMPTY: JsonObject = {"having": None, "qualify": None, "modifiers": None}
 def _any_column(columns: TableColumns) -> list[str]:
     """A column that need not be read: the groups follow from dimensions alone."""
     return [next(iter(own for name, own in columns.own.items() if name in columns.axes), next(iter(columns.own.values())))]
-
