@@ -349,7 +349,7 @@ def reductions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noting(*arguments: Any) -> Any:
         found = reducing.reduced(*arguments)
-        notes.extend(found.notes())
+        notes.extend(found.groups.notes())
         return found
 
     monkeypatch.setattr(database_of_server, "reduced", noting)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pathlib
 import re
+import weakref
 
 import duckdb
 import h5py
@@ -106,6 +108,15 @@ def test_explain_says_how_aggregates_are_computed(field: pathlib.Path, query: st
             assert all(map(_alike, one, other)), (one, other)
     note = found.explain().splitlines()[-1]
     assert note.startswith("reduced in the array: keys" if is_reduced else "not reduced in the array: "), note
+
+
+def test_a_query_leaves_nothing(field: pathlib.Path) -> None:
+    relation = hs.sql("select lat, max(t) from t group by lat", field)
+    assert relation.fetchall() and "reduced in the array" in relation.explain()
+    left = weakref.ref(relation)
+    del relation
+    gc.collect()
+    assert left() is None
 
 
 def test_as_many_groups_as_rows_are_left_to_duckdb(field: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

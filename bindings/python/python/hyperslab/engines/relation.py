@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     import duckdb
 
-    from .reducing.query import Reduced
+    from .reducing.query import Groups
 
 Result = TypeVar("Result")
 
 #: How the aggregates of relations are computed.
-_groups: weakref.WeakKeyDictionary[Any, Reduced] = weakref.WeakKeyDictionary()
+_groups: weakref.WeakKeyDictionary[Any, Groups] = weakref.WeakKeyDictionary()
 
 #: Methods that run the query.
 _RUNNING = (
@@ -26,7 +26,7 @@ _RUNNING = (
 )
 
 
-def interruptible(relation: duckdb.DuckDBPyRelation, groups: Reduced | None = None) -> duckdb.DuckDBPyRelation:
+def interruptible(relation: duckdb.DuckDBPyRelation, groups: Groups | None = None) -> duckdb.DuckDBPyRelation:
     """The same relation, whose methods raise `KeyboardInterrupt` after Ctrl-C.
 
     Args:

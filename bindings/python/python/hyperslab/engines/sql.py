@@ -101,15 +101,15 @@ def _relation(query: str, files: File | Paths | Mapping[str, object] | None, par
         if main is not None and only is not None and only[0] in main.tables:
             # From metadata: DuckDB would scan all rows, and a small file may claim any number of them.
             return connection.sql(f"select {main.tables[only[0]].count()}::bigint as {quoted(only[1])}")
-        groups = None if statement is None else reduced(connection, statement, parameters, lambda path: views.get(tuple(part.lower() for part in path)))
-        relation = None if groups is None else groups.relation
+        in_array = None if statement is None else reduced(connection, statement, parameters, lambda path: views.get(tuple(part.lower() for part in path)))
+        relation = None if in_array is None else in_array.relation
         if relation is None:
             if statement is not None:
                 _narrow(statement, views, parameters)
             relation = connection.sql(query, params=parameters)
         if relation is not None:  # None: a statement without rows
             interrupts.watch(relation, connection)
-            interruptible(relation, groups)
+            interruptible(relation, None if in_array is None else in_array.groups)
     except duckdb.Error as error:
         raise InvalidInputError(_explained(error, sources)) from None
     for source in [] if everything else sources.values():

@@ -16,6 +16,8 @@ struct Dimension<'a> {
     row_bytes: u64,
     /// Bytes from the first to the last wanted element of one index.
     wanted_bytes: u64,
+    /// Whether there are no long gaps between these elements.
+    is_dense: bool,
 }
 
 /// Puts the parts of an unfiltered chunk that have wanted elements into `parts`. A part is one run of the chunk's bytes; there are long gaps between parts.
@@ -30,13 +32,14 @@ pub(super) fn narrow(chunk: ChunkLocation, selection: &Selection, size: u64, par
         parts.push(chunk);
         return Ok(());
     }
-    let (mut row_bytes, mut wanted_bytes) = (size, size);
+    let (mut row_bytes, mut wanted_bytes, mut is_dense) = (size, size, true);
     let mut dimensions = Vec::with_capacity(selection.axes().len());
     for (axis, (start, extent)) in selection.axes().iter().zip(chunk.region.dimensions()).rev() {
         let (first, count) = axis.positions_within(start, start.saturating_add(extent));
         let ends = axis.index(first).zip(count.checked_sub(1).and_then(|more| axis.index(first + more)));
         let (low, high) = ends.filter(|(low, high)| low <= high).ok_or_else(|| Error::internal("a chunk without wanted elements"))?;
-        dimensions.push(Dimension { axis, start, extent, ends: (low, high), row_bytes, wanted_bytes });
+        dimensions.push(Dimension { axis, start, extent, ends: (low, high), row_bytes, wanted_bytes, is_dense });
+        is_dense &= low == high || longest_step(axis, start, extent).saturating_mul(row_bytes).saturating_sub(wanted_bytes) <= COALESCE_GAP_BYTES;
         wanted_bytes += (high - low) * row_bytes;
         row_bytes *= extent;
     }
@@ -45,9 +48,20 @@ pub(super) fn narrow(chunk: ChunkLocation, selection: &Selection, size: u64, par
     Ok(())
 }
 
+/// The longest distance between two wanted indexes that follow each other.
+fn longest_step(axis: &Axis, start: u64, extent: u64) -> u64 {
+    match axis {
+        Axis::Range { step, .. } => *step,
+        _ => {
+            let runs = axis.runs_within(start, start.saturating_add(extent));
+            runs.windows(2).map(|pair| pair.last().map_or(0, |next| next.source) - pair.first().map_or(0, |run| run.source + run.count - 1)).fold(1, u64::max)
+        }
+    }
+}
+
 /// Cuts a part, which has one index of each dimension before `at`, along the dimensions from `at` on.
 fn cut(dimensions: &[Dimension<'_>], at: usize, offset: u64, part: ChunkLocation, parts: &mut Vec<ChunkLocation>) {
-    let Some(&Dimension { axis, start, extent, ends: (low, high), row_bytes, wanted_bytes }) = dimensions.get(at) else { return parts.push(part) };
+    let Some(&Dimension { axis, start, extent, ends: (low, high), row_bytes, wanted_bytes, is_dense }) = dimensions.get(at) else { return parts.push(part) };
     let ChunkSource::Stored { filter_mask, .. } = part.source else { return };
     let mut with_rows = |first: u64, end: u64| {
         let mut rows = part.clone();
@@ -61,7 +75,7 @@ fn cut(dimensions: &[Dimension<'_>], at: usize, offset: u64, part: ChunkLocation
             _ => parts.push(rows),
         }
     };
-    let max_distance = (COALESCE_GAP_BYTES + wanted_bytes) / row_bytes;
+    let max_distance = if is_dense { (COALESCE_GAP_BYTES + wanted_bytes) / row_bytes } else { 0 };
     if matches!(axis, Axis::Range { step, .. } if *step <= max_distance) || (high - low + 1) * row_bytes <= COALESCE_GAP_BYTES {
         return with_rows(low - start, high - start + 1);
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ... import _native
 from ...base.errors import LimitExceededError, UnsupportedError
@@ -19,16 +19,15 @@ if TYPE_CHECKING:
     import duckdb
 
 
-class Reduced:
-    """A query after its aggregates were looked at.
+class Groups:
+    """The groups of a query, and why others are not computed on arrays.
 
     Attributes:
-        relation: The result of the query over the groups; `None` if nothing is reduced.
         reasons: For each selection with aggregates that is not reduced, why not.
     """
 
-    def __init__(self, relation: duckdb.DuckDBPyRelation | None, reasons: list[str], views: Sequence[ReducedView] = ()) -> None:
-        self.relation, self.reasons, self._views = relation, reasons, views
+    def __init__(self, reasons: list[str], views: Sequence[ReducedView] = ()) -> None:
+        self.reasons, self._views = reasons, views
 
     def notes(self) -> list[str]:
         """A line for each selection with aggregates: how it is reduced, or why not."""
@@ -38,6 +37,18 @@ class Reduced:
         """Computes the groups, if they are not known; else DuckDB has it done when it reads them."""
         for view in self._views:
             view.compute()
+
+
+class Reduced(NamedTuple):
+    """A query after its aggregates were looked at.
+
+    Attributes:
+        relation: The result of the query over the groups; `None` if nothing is reduced.
+        groups: The groups. They do not know the relation: what is kept for it while it lives must not keep it alive.
+    """
+
+    relation: duckdb.DuckDBPyRelation | None
+    groups: Groups
 
 
 def reduced(
@@ -65,7 +76,7 @@ def reduced(
     views: list[ReducedView] = []
     try:
         if not any(map(_has_groups, nodes(statement))):
-            return Reduced(None, reasons)
+            return Reduced(None, Groups(reasons))
         statement = with_constants(statement, parameters)
         temporary = {entry["key"].lower() for node in nodes(statement) if isinstance(node.get("cte_map"), dict) for entry in node["cte_map"]["map"]}
         for node in filter(_has_groups, list(nodes(statement))):
@@ -77,12 +88,12 @@ def reduced(
                 except (NotReduced, UnsupportedError, LimitExceededError) as reason:
                     reasons.append(str(reason))
         relation = connection.sql(text_of(connection, statement)) if views else None
-        return Reduced(relation, reasons, views)
+        return Reduced(relation, Groups(reasons, views))
     except NotReduced as reason:
-        return Reduced(None, [str(reason)])
+        return Reduced(None, Groups([str(reason)]))
     except (duckdb.Error, KeyError, TypeError, ValueError) as error:
         # DuckDB refuses a query with the names that its author knows; and another version of DuckDB may describe it otherwise.
-        return Reduced(None, [str(error).splitlines()[0]])
+        return Reduced(None, Groups([str(error).splitlines()[0]]))
 
 
 def _has_groups(node: JsonObject) -> bool:
