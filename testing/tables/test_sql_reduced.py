@@ -130,7 +130,7 @@ def test_as_many_groups_as_rows_are_left_to_duckdb(field: pathlib.Path, monkeypa
 
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory) -> tuple[pathlib.Path, np.ndarray]:
-    """Rising values, with NaN in two rows and an index, of which one chunk is damaged; and the values."""
+    """A file of rising values with NaN in two rows, and the values. The file has an index, and one chunk is damaged."""
     path = tmp_path_factory.mktemp("indexed") / "rising.h5"
     values = np.arange(4_000_000, dtype="f8").reshape(4000, 1000)
     values[2000, 7] = values[3995, 3] = np.nan
@@ -170,9 +170,9 @@ def test_windows_that_an_index_answers_are_not_read(indexed: tuple[pathlib.Path,
         wanted = memory.sql(query).fetchall()
     for one, other in zip(sorted(found.fetchall(), key=str), sorted(wanted, key=str), strict=True):
         assert all(map(_alike, one, other)), (one, other)
-    told = re.search(r"; an index answers ([\d,]+) of ([\d,]+) windows$", found.explain())
-    assert told is not None
-    count, of = (int(number.replace(",", "")) for number in told.groups())
+    shown = re.search(r"; an index answers ([\d,]+) of ([\d,]+) windows$", found.explain())
+    assert shown is not None
+    count, of = (int(number.replace(",", "")) for number in shown.groups())
     assert 0 < count < of if answered == "some" else 20 < count == of
 
 

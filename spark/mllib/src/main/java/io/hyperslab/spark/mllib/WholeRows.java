@@ -99,7 +99,7 @@ final class WholeRows {
         .mapPartitions(iterator -> new Joined<>(iterator, rows.width()));
   }
 
-  /** Joins the parts of rows, of which those of one row follow each other. */
+  /** Joins the parts of each row. Parts of one row follow each other. */
   private static final class Joined<A> implements Iterator<Tuple2<Long, A>> {
     private final Iterator<Tuple2<Long, Part<A>>> parts;
     private final long width;
